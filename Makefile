@@ -1,0 +1,83 @@
+# Kauldron, Executed. `make` alone lists what can be done.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+PYTHON := .venv/bin/python
+STAMP  := .venv/.complete
+SPHINX := -m sphinx --fail-on-warning -c .
+
+# Byte code must be kept: without it every import of TensorFlow, in every kernel,
+# takes two to three times as long.
+unexport PYTHONDONTWRITEBYTECODE
+# The user's own packages are none of ours.
+unexport PYTHONPATH
+export PYTHONNOUSERSITE := 1
+
+# A copied folder or another BOOK_PYTHON needs a new environment, and so does one
+# whose Python has been removed from the machine.
+ifneq ($(shell test -x $(PYTHON) && cat $(STAMP) 2>/dev/null),$(shell printf '%s %s' "$$(pwd -P)" "$(BOOK_PYTHON)"))
+$(shell rm -f $(STAMP))
+endif
+
+# A chapter's page is refs.md, its modules are refs.py and test_refs.py;
+# loss-and-metric.md goes with loss_and_metric.py.
+MODULE = $(subst -,_,$(K))
+CHAPTER_TESTS = $(wildcard docs/$(K).md snippets/$(MODULE).py tests/test_$(MODULE).py)
+PAGES = $(sort $(basename $(notdir $(wildcard docs/*.md))))
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+$(STAMP): requirements.lock requirements-uv.lock pyproject.toml .python-version book/setup.sh
+	@sh book/setup.sh
+
+# A build that was killed, or that had warnings, leaves Sphinx's record of what is
+# up to date in a state that the next build would believe; so that build starts anew.
+.PHONY: html
+html: $(STAMP) ## build the book into _build/html (PAGE=refs: only that page, into _build/page)
+ifdef PAGE
+	@test -f docs/$(PAGE).md || { echo "make: no page '$(PAGE)'; there are: $(PAGES)" >&2; exit 2; }
+	@BOOK_PAGE=$(PAGE) $(PYTHON) $(SPHINX) --quiet --fresh-env -d _build/page/$(PAGE)/doctrees docs _build/page/$(PAGE)/html
+else
+	@if test -e _build/unfinished; then rm -rf _build/doctrees; fi
+	@mkdir -p _build && touch _build/unfinished
+	@$(PYTHON) $(SPHINX) --quiet -d _build/doctrees docs _build/html
+	@rm _build/unfinished
+endif
+
+.PHONY: test
+test: $(STAMP) ## run every cell, doctest and check (K=refs: only that chapter)
+ifdef K
+	@test -n "$(CHAPTER_TESTS)" || { echo "make: no chapter '$(K)'; there are: $(PAGES)" >&2; exit 2; }
+	$(PYTHON) -m pytest $(CHAPTER_TESTS)
+else
+	$(PYTHON) -m pytest
+endif
+
+.PHONY: live
+live: $(STAMP) ## serve the book on 127.0.0.1, rebuilding and reloading on every save
+	$(PYTHON) -m sphinx_autobuild --host 127.0.0.1 --port 0 --open-browser --watch snippets --watch conf.py -c . -d _build/live/doctrees docs _build/live/html
+
+.PHONY: lint
+lint: $(STAMP) ## check the style of the code, in seconds
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+
+.PHONY: lock
+lock: $(STAMP) ## compile requirements.lock anew from pyproject.toml, to the newest that fit
+	.tools/bin/uv pip compile --quiet --upgrade --universal --python-version 3.12 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" pyproject.toml --group book --group test --group dev --output-file requirements.lock
+	.tools/bin/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --group bootstrap --output-file requirements-uv.lock
+
+.PHONY: bench
+bench: $(STAMP) ## measure the times that pages show as recorded
+	$(PYTHON) -m book.bench
+
+.PHONY: compat
+compat: $(STAMP) ## measure what pages show of other versions, as recorded
+	$(PYTHON) compat/etils_prng.py
+
+.PHONY: clean
+clean: ## remove what was built (.venv and .tools stay)
+	rm -rf _build .pytest_cache .hypothesis .ruff_cache
