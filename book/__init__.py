@@ -1,0 +1,1 @@
+"""Builds and checks the book; knows pages, never one particular page."""

@@ -1,0 +1,138 @@
+"""Reads the code cells of a page, as the build sees them.
+
+The build, the report of a failing cell and the tests all take their cells from
+here. MyST-NB's own reader finds them, because a second parser would sooner or
+later disagree with it on which blocks are cells (Sybil's passes over a cell with
+``ipython3``, a trailing space or ``:::`` in silence).
+"""
+
+import ast
+import dataclasses
+import functools
+import pathlib
+import re
+
+from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+
+_OPTION = re.compile(r"^\s*:[\w-]+:.*$")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A code cell of a page.
+
+    Attributes:
+      line: the line of the page on which the code begins, counted from 1.
+      source: the code, without the fence and the cell's options.
+      tags: the cell's tags, such as ``remove-cell``.
+    """
+
+    line: int
+    source: str
+    tags: tuple[str, ...] = ()
+
+
+def pages(docs: pathlib.Path = DOCS) -> list[str]:
+    """Return the names of all pages, sorted.
+
+    >>> "refs" in pages()
+    True
+    """
+    return sorted(path.stem for path in docs.glob("*.md"))
+
+
+@functools.cache
+def cells_of_text(text: str) -> tuple[Cell, ...]:
+    r"""Return the code cells of a page's text, in order.
+
+    >>> front = "---\nfile_format: mystnb\n---\n\n"
+    >>> cells_of_text(front + "```{code-cell} python\n:tags: [x]\n\n1 + 1\n```\n")
+    (Cell(line=8, source='1 + 1', tags=('x',)),)
+
+    A text without the front matter of a notebook has none, whatever it holds:
+    the build would not run them either.
+    """
+    if not is_myst_markdown_notebook(text):
+        return ()
+    notebook = read_myst_markdown_notebook(text, add_source_map=True)
+    lines = text.splitlines()
+    found = []
+    for cell, after_fence in zip(
+        notebook.cells, notebook.metadata.source_map, strict=True
+    ):
+        if cell.cell_type != "code":
+            continue
+        tags = tuple(cell.metadata.get("tags", ()))
+        found.append(
+            Cell(
+                line=_first_line(lines, after_fence), source=str(cell.source), tags=tags
+            )
+        )
+    return tuple(found)
+
+
+def cells(page: str, docs: pathlib.Path = DOCS) -> tuple[Cell, ...]:
+    """Return the code cells of a page, in order.
+
+    >>> cells("refs")[0].source.splitlines()[0]
+    'from kauldron import konfig'
+    """
+    return cells_of_text((docs / f"{page}.md").read_text("utf-8"))
+
+
+def imported_snippets(
+    sources: list[str], root: pathlib.Path = ROOT
+) -> set[pathlib.Path]:
+    """Return the snippet modules that some code imports, directly or through others.
+
+    >>> sorted(p.name for p in imported_snippets(["from snippets.refs import draw"]))[0]
+    '__init__.py'
+    """
+    found: set[pathlib.Path] = set()
+    waiting = list(sources)
+    while waiting:
+        for name in _imports(waiting.pop()):
+            path = root.joinpath(*name.split("."))
+            for file in (path.with_suffix(".py"), path / "__init__.py"):
+                if file.is_file() and file not in found:
+                    found.add(file)
+                    waiting.append(file.read_text("utf-8"))
+    return found
+
+
+def _imports(source: str) -> set[str]:
+    """Name every `snippets` module that could be meant by an import in `source`."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # the run will say so, with the line
+        return set()
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    names = {name for name in names if name.split(".")[0] == "snippets"}
+    return names | ({"snippets"} if names else set())
+
+
+def _first_line(lines: list[str], after_fence: int) -> int:
+    """Return the line, counted from 1, of a cell's first line of code.
+
+    Args:
+      lines: the lines of the page.
+      after_fence: the index of the line behind the opening fence.
+    """
+    at = after_fence
+    if lines[at].strip() == "---":  # options as a YAML block
+        at = next(i for i in range(at + 1, len(lines)) if lines[i].strip() == "---") + 1
+    else:
+        while _OPTION.match(lines[at]):
+            at += 1
+    while not lines[at].strip():
+        at += 1
+    return at + 1

@@ -1,0 +1,47 @@
+"""The environment in which every cell runs, under the kernel and under pytest.
+
+Set here and nowhere else, so that a page cannot pass in one and fail in the other.
+"""
+
+import os
+
+ENVIRONMENT = {
+    # The book is about the library, not about an accelerator that a reader may lack.
+    "JAX_PLATFORMS": "cpu",
+    "CUDA_VISIBLE_DEVICES": "",
+    # One thread per kernel: sums come out the same on every machine.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+    # The order of a set of strings differs from run to run without it, and
+    # Kauldron prints some.
+    "PYTHONHASHSEED": "0",
+    # Start-up lines of TensorFlow and CUDA are not part of any answer.
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "TF_ENABLE_ONEDNN_OPTS": "0",
+    # The kernel of this environment, whatever the user has installed elsewhere.
+    "JUPYTER_PREFER_ENV_PATH": "1",
+    # No configuration of the user's IPython changes what a page shows.
+    "JUPYTER_NO_CONFIG": "1",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+}
+
+# Variables that would change results or noise and that a user may have set.
+REMOVED = (
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "PYTHONWARNINGS",
+    "JAX_ENABLE_X64",
+    "MPLBACKEND",
+)
+
+
+def prepare() -> None:
+    """Set the book's environment in this process and for those it starts.
+
+    Call it before JAX or TensorFlow is imported; both read it only once.
+    ``PYTHONHASHSEED`` takes effect in the kernels, which are new processes.
+    """
+    os.environ.update(ENVIRONMENT)
+    for name in REMOVED:
+        os.environ.pop(name, None)

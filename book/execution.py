@@ -1,0 +1,182 @@
+"""Runs the pages, each in a kernel of its own, before Sphinx reads them.
+
+Sphinx's own part is rendering: MyST-NB is given the executed notebooks and never
+runs anything itself. So there is one place that executes, and a failing cell can
+be reported with ``docs/page.md:LINE`` and its own traceback (MyST-NB warns, or
+raises without either: MyST-NB #248, #616).
+"""
+
+import atexit
+import contextlib
+import pathlib
+import re
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from unittest import mock
+
+import nbformat
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_core.paths import jupyter_runtime_dir
+from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from traitlets import CaselessStrEnum, default
+
+from book.cells import Cell, cells_of_text
+
+# Seconds; generous, because a slow machine is no reason to fail.
+CELL_TIMEOUT = 300
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_CELL_LINE = re.compile(r"Cell In\[(\d+)\], line (\d+)")
+
+# The executed pages of this build, by the text of the page.
+_executed: dict[str, nbformat.NotebookNode] = {}
+
+
+class IpcKernelManager(AsyncKernelManager):
+    """Talks to kernels over sockets in the file system.
+
+    Kernels on TCP race for ports when several start at once, and say on standard
+    error that their traffic is not encrypted.
+    """
+
+    transport = CaselessStrEnum(["tcp", "ipc"], default_value="ipc", config=True)
+
+    @default("ip")
+    def _socket_path(self) -> str:
+        """Absolute, since the kernel's working directory is not ours."""
+        return str(pathlib.Path(jupyter_runtime_dir()) / uuid.uuid4().hex[:8])
+
+
+def run_page(text: str, name: str) -> tuple[nbformat.NotebookNode, str | None]:
+    """Run the cells of a page and return the executed notebook, and what failed.
+
+    Args:
+      text: the page.
+      name: its path as a reader of the message knows it, such as ``docs/refs.md``.
+
+    Returns:
+      The notebook, and `None` or ``name:LINE: error`` with the traceback.
+    """
+    notebook = read_myst_markdown_notebook(text, add_source_map=True)
+    started = []
+    with _sockets(), tempfile.TemporaryDirectory(prefix="page-") as folder:
+        client = NotebookClient(
+            notebook,
+            timeout=CELL_TIMEOUT,
+            kernel_name="python3",
+            kernel_manager_class=IpcKernelManager,
+            coalesce_streams=True,
+            record_timing=False,
+            resources={"metadata": {"path": folder}},
+            on_cell_start=lambda cell, cell_index: started.append(cell),
+        )
+        try:
+            client.execute()
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+            count = sum(cell.cell_type == "code" for cell in started)
+            cell = cells_of_text(text)[count - 1]
+            return notebook, _describe(name, cell, started[-1].outputs, error)
+        except RuntimeError as error:
+            # So nbclient says that the kernel did not start; it would complain once
+            # more at the end of the process.
+            atexit.unregister(client._cleanup_kernel)
+            return notebook, f"{name}:1: no kernel: {error}"
+    return notebook, None
+
+
+def _describe(name: str, cell: Cell, outputs: list, error: Exception) -> str:
+    """Return ``name:LINE: error``, and the traceback if the cell's own code raised."""
+    for output in outputs:
+        if output.output_type == "error":
+            trace = _ANSI.sub("", "\n".join(output.traceback))
+            line = cell.line + _line_in_cell(trace) - 1
+            return f"{name}:{line}: {output.ename}: {output.evalue}\n\n{trace}"
+    message = _ANSI.sub("", str(error)).strip()
+    return f"{name}:{cell.line}: {type(error).__name__}: {message}"
+
+
+def _line_in_cell(trace: str) -> int:
+    """Return the line of the cell that the traceback reached last, counted from 1.
+
+    A frame may also lie in an earlier cell, in a function defined there; the line
+    wanted is where the failing cell, the first of the frames, stood.
+    """
+    frames = _CELL_LINE.findall(trace)
+    if not frames:
+        return 1
+    failing = frames[0][0]
+    return int([line for cell, line in frames if cell == failing][-1])
+
+
+@contextlib.contextmanager
+def _sockets() -> Iterator[None]:
+    """Give the kernels' sockets a folder whose path is short enough for them."""
+    with (
+        tempfile.TemporaryDirectory(prefix="book-", dir="/tmp") as folder,
+        mock.patch.dict("os.environ", JUPYTER_RUNTIME_DIR=folder),
+    ):
+        yield
+
+
+def run_pages(app, env, pages: list[str]) -> None:
+    """Run the pages that Sphinx is about to read; stop the build if a cell fails."""
+    failures = []
+    for page in sorted(pages):
+        path = pathlib.Path(env.doc2path(page))
+        text = path.read_text("utf-8")
+        if not cells_of_text(text):
+            continue
+        started = time.monotonic()
+        _executed[text], failure = run_page(
+            text, str(path.relative_to(path.parents[1]))
+        )
+        app.book_seconds[page] = time.monotonic() - started
+        if failure:
+            failures.append(failure)
+    if failures:
+        # Not a SphinxError: Sphinx 9 wraps those in a page of its own state and asks
+        # the reader to report a bug of Sphinx.
+        raise SystemExit(
+            "\n\n".join(["", *failures, "The book was not built: a cell failed."])
+        )
+
+
+def executed(text: str) -> nbformat.NotebookNode:
+    """Return the page as MyST-NB renders it: a notebook, executed if it has cells.
+
+    MyST-NB calls this for every ``.md`` file (``nb_custom_formats`` in conf.py).
+    """
+    if text in _executed:
+        return _executed[text]
+    if is_myst_markdown_notebook(text):
+        return read_myst_markdown_notebook(text, add_source_map=True)
+    cell = nbformat.v4.new_markdown_cell(text)
+    # MyST-NB takes it that a blank line comes first, as behind front matter.
+    return nbformat.v4.new_notebook(cells=[cell], metadata={"source_map": [-1]})
+
+
+def print_times(app, exception) -> None:
+    """Print how long each page took that ran in this build, and where the book is.
+
+    To the terminal only: a built page holds no time of its build.
+    """
+    if exception is None and app.builder.format == "html":
+        for page, seconds in sorted(
+            app.book_seconds.items(), key=lambda item: -item[1]
+        ):
+            print(f"{seconds:6.1f} s  {page}")
+        if not app.book_seconds:
+            print("No page needed to run again.")
+        print(f"The book is at {app.outdir / (app.config.root_doc + '.html')}")
+
+
+def setup(app):
+    """Connect to the moment before pages are read, and to the end of the build."""
+    app.book_seconds = {}
+    app.connect("env-before-read-docs", run_pages)
+    app.connect("build-finished", print_times)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

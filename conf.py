@@ -1,0 +1,81 @@
+"""Settings of Sphinx; what goes beyond settings is an extension under book/."""
+
+import os
+
+from book import environment
+
+environment.prepare()  # the kernels inherit it
+
+project = "Kauldron, Executed"
+author = "the authors of Kauldron, Executed"
+language = "en"
+
+extensions = [
+    "myst_nb",
+    "sphinx_copybutton",
+    "book.execution",
+    "book.freshness",
+    "book.page_rules",
+    "book.what_ran",
+]
+
+# --- pages ----------------------------------------------------------------------
+root_doc = "index"
+nitpicky = True
+myst_enable_extensions = ["colon_fence", "deflist"]
+# Only labels of our own are offered as links; automatic ones move.
+myst_heading_anchors = 0
+templates_path = ["docs/_templates"]
+exclude_patterns = ["_*"]
+
+# `make html PAGE=refs`: that page alone. Links to the others cannot be checked then.
+if one_page := os.environ.get("BOOK_PAGE"):
+    root_doc = one_page
+    include_patterns = [f"{one_page}.md"]
+    suppress_warnings = [
+        "myst.xref_missing",
+        "ref.ref",
+        "toc.not_readable",
+        "toc.excluded",
+    ]
+
+# --- execution --------------------------------------------------------------------
+# book.execution runs the pages; MyST-NB renders what it is given.
+nb_execution_mode = "off"
+nb_custom_formats = {".md": "book.execution.executed"}
+nb_merge_streams = True
+nb_output_stderr = "remove"
+# Objects are shown as text. The HTML that some bring along loads scripts from other
+# sites: a ConfigDict's asks a CDN for highlight.js.
+nb_mime_priority_overrides = [("html", "text/html", None)]
+
+# --- look ---------------------------------------------------------------------------
+html_theme = "sphinx_book_theme"
+html_title = project
+html_static_path = ["docs/_static"]
+html_css_files = ["book.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_last_updated_fmt = None
+html_permalinks_icon = "#"
+pygments_style = "default"
+copybutton_selector = "div.highlight:not(.cell_output *) pre"
+copybutton_exclude = ".linenos, .gp, .go"
+
+# One setting gives the buttons their addresses; without it there are no buttons,
+# rather than wrong ones. CI sets it.
+repository = os.environ.get("BOOK_REPOSITORY", "").rstrip("/")
+html_context = {"book_repository": repository, "default_mode": "auto"}
+html_theme_options = {
+    "repository_url": repository,
+    "repository_branch": "main",
+    "path_to_docs": "docs",
+    "use_repository_button": bool(repository),
+    "use_issues_button": bool(repository),
+    "use_edit_page_button": bool(repository),
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "home_page_in_toc": True,
+    "navbar_persistent": [],  # the side bar has the search field
+    "footer_content_items": ["what-ran.html"],
+}
