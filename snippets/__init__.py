@@ -1,0 +1,1 @@
+"""The code that the book shows, one module per chapter."""
