@@ -1,0 +1,24 @@
+"""Gives pytest the pages and modules as documents, in the kernels' environment."""
+
+from book import environment
+
+environment.prepare()  # before anything imports jax or TensorFlow
+
+import pathlib  # noqa: E402
+
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+from book import documents  # noqa: E402
+
+# A run that passed passes again; random searches belong to `make proof`.
+settings.register_profile("book", derandomize=True)
+settings.load_profile("book")
+
+pytest_collect_file = (documents.pages + documents.doctests).pytest()
+
+
+@pytest.fixture(scope="session")
+def root() -> pathlib.Path:
+    """Return the folder of the repository."""
+    return pathlib.Path(__file__).parent

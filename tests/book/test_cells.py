@@ -1,0 +1,135 @@
+"""Every cell that a page shows is run by the build and by pytest, and by both alike."""
+
+import re
+import sys
+
+import nbformat
+import pytest
+
+import snippets
+from book import documents
+from book.cells import DOCS, cells, cells_of_text, imported_snippets, pages
+from book.documents import CellParser
+from book.execution import run_page
+
+FRONT = "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n\n"
+FENCE = re.compile(
+    r"^\s*(`{3,}|~{3,}|:{3,})\s*\{?\s*(code-cell|code|ipython|python)", re.M
+)
+
+
+def page_with(*blocks: str) -> str:
+    return FRONT + "\n".join(blocks) + "\n"
+
+
+def cell(code: str, options: str = "", language: str = "python") -> str:
+    return f"```{{code-cell}} {language}\n{options}{code}\n```\n"
+
+
+@pytest.mark.parametrize("page", pages())
+def test_pytest_runs_as_many_cells_as_the_build(page, built):
+    _, out = built
+    notebook = nbformat.read(out / "jupyter_execute" / f"{page}.ipynb", as_version=4)
+    built_cells = [c for c in notebook.cells if c.cell_type == "code"]
+    run_by_build = [c.source for c in built_cells if c.execution_count is not None]
+    document = documents.pages.parse(DOCS / f"{page}.md")
+    run_by_pytest = [
+        str(example.parsed)
+        for example in document.examples()
+        if isinstance(getattr(example.region.evaluator, "__self__", None), CellParser)
+    ]
+    assert run_by_build == run_by_pytest
+    assert len(run_by_build) == len(built_cells) > 0
+
+
+@pytest.mark.parametrize("page", pages())
+def test_no_fence_that_looks_like_a_cell_is_passed_over(page):
+    text = (DOCS / f"{page}.md").read_text("utf-8")
+    assert len(FENCE.findall(text)) == len(cells(page))
+
+
+@pytest.mark.parametrize("page", pages())
+def test_cells_are_short_enough_to_be_read(page):
+    for one in cells(page):
+        lines = one.source.splitlines()
+        assert len(lines) <= 20, f"docs/{page}.md:{one.line} has {len(lines)} lines"
+        for number, line in enumerate(lines, one.line):
+            assert len(line) <= 88, f"docs/{page}.md:{number} is wider than a page"
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        ("", 0),
+        (":tags: [remove-cell]\n", 1),
+        (":tags: [remove-cell]\n\n", 2),
+        ("---\ntags: [hide-input]\nmystnb:\n  image:\n    alt: x\n---\n", 6),
+    ],
+)
+def test_a_cell_begins_behind_its_options(options, lines):
+    text = page_with("# Title\n", cell("1 + 1\n2 + 2", options))
+    (found,) = cells_of_text(text)
+    assert text.splitlines()[found.line - 1] == "1 + 1"
+    assert found.source == "1 + 1\n2 + 2"
+    assert text.splitlines().index("1 + 1") + 1 == found.line
+
+
+def test_a_page_without_front_matter_has_no_cells():
+    assert cells_of_text("# Title\n\n" + cell("1")) == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "error"),
+    [
+        ("a = 1\n\n\nraise ValueError('no')", 4, "ValueError: no"),
+        ("a = 1\nb = (", 2, "SyntaxError"),
+        ("def f():\n    return missing\n\n\nf()", 2, "NameError"),
+        ("early(0)", 1, "ZeroDivisionError"),
+        ("from snippets.konfig import load\n\nload(None)", 3, "AttributeError"),
+        ("import os\n\nos._exit(3)", 1, "DeadKernelError"),
+    ],
+)
+def test_a_failing_cell_is_named_by_its_line(code, line, error):
+    options = ":tags: [remove-output]\n\n"
+    text = page_with(
+        "# Title\n",
+        cell("def early(x):\n    return 1 / x"),
+        "Words.\n",
+        cell(code, options),
+        cell("late = 1"),
+    )
+    _, failure = run_page(text, "docs/page.md")
+    start = text.splitlines().index(code.splitlines()[0]) + 1
+    assert failure.startswith(f"docs/page.md:{start + line - 1}: {error}"), failure
+    assert "\x1b" not in failure
+
+
+def test_a_cell_that_says_so_may_raise():
+    text = page_with(cell("1 / 0", ":tags: [raises-exception]\n"), cell("after = 1"))
+    notebook, failure = run_page(text, "docs/page.md")
+    assert failure is None
+    assert notebook.cells[-1].execution_count == 2
+
+
+def test_the_kernel_runs_in_this_very_environment():
+    code = "import sys, snippets, os\n"
+    code += "print(sys.executable, snippets.__file__, os.getcwd(), sep='\\n')"
+    notebook, failure = run_page(page_with(cell(code)), "docs/page.md")
+    assert failure is None
+    executable, module, folder = notebook.cells[-1].outputs[0].text.splitlines()
+    assert (executable, module) == (sys.executable, snippets.__file__)
+    assert str(DOCS.parent) not in folder
+
+
+def test_imports_are_followed(tmp_path):
+    (tmp_path / "snippets").mkdir()
+    for name, text in {
+        "__init__": "",
+        "a": "from snippets import b",
+        "b": "import snippets.c as c",
+        "c": "",
+        "d": "",
+    }.items():
+        (tmp_path / "snippets" / f"{name}.py").write_text(text)
+    found = imported_snippets(["if True:\n    from snippets.a import x"], tmp_path)
+    assert {path.stem for path in found} == {"__init__", "a", "b", "c"}

@@ -1,0 +1,94 @@
+"""Each rule for pages, shown failing on a bad page with the right file and line."""
+
+import pytest
+
+FRONT = """---
+jupytext:
+  text_representation:
+    format_name: myst
+kernelspec:
+  name: python3
+---
+
+"""
+
+PAGES = {
+    "index": FRONT
+    + """(index)=
+# Fine
+
+A link to a place that [does not exist](#bad-nowhere).
+
+## No label
+
+Words.
+
+(other-label)=
+## A label of another page
+
+{glue:text}`nobody made this`
+
+```python
+nobody_runs_this = 1
+```
+
+```sh
+make html
+```
+
+![](picture.png)
+""",
+    "plain": """(plain)=
+# Not a notebook
+
+```{code-cell} python
+1 / 0
+```
+""",
+}
+
+EXPECTED = {
+    "index": {
+        "# Fine": None,
+        "A link to a place": "cross-reference target not found: 'bad-nowhere'",
+        "## No label": "the heading 'No label' has no label; write (index-…)= above it",
+        "## A label of another page": "'A label of another page' has no label",
+        "{glue:text}": "'nobody made this'",
+        "```python": "Python that nothing runs",
+        "```sh": None,
+        "![](picture.png)": "a picture needs an alt text",
+    },
+    "plain": {"```{code-cell} python": "Found an unexpected `code-cell`"},
+}
+
+
+@pytest.fixture(scope="module")
+def complaints(root, build, tmp_path_factory):
+    docs = tmp_path_factory.mktemp("docs")
+    for name, text in PAGES.items():
+        (docs / f"{name}.md").write_text(text, "utf-8")
+    (docs / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    run = build(root, tmp_path_factory.mktemp("out"), docs=str(docs))
+    assert run.returncode == 1
+    return run.stderr.replace(str(docs) + "/", "")
+
+
+@pytest.mark.parametrize(
+    ("page", "line", "message"),
+    [
+        (page, line, message)
+        for page, rules in EXPECTED.items()
+        for line, message in rules.items()
+    ],
+)
+def test_a_breach_is_named_with_file_and_line(page, line, message, complaints):
+    numbers = [
+        n for n, text in enumerate(PAGES[page].splitlines(), 1) if text.startswith(line)
+    ]
+    said = [
+        c for c in complaints.splitlines() if c.startswith(f"{page}.md:{numbers[0]}:")
+    ]
+    if message is None:
+        assert said == []
+    else:
+        assert any(message in c for c in said), complaints

@@ -1,0 +1,65 @@
+"""Opens the built book in Chromium, from disk and from a server."""
+
+import functools
+import http.server
+import os
+import shutil
+import threading
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+CHROMIUM = os.environ.get("BOOK_CHROMIUM") or shutil.which("chromium")
+
+# No requests of the browser's own, and no sandbox, which containers do not allow.
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """Skip these tests, with the reason, where there is no Chromium."""
+    if CHROMIUM is None:
+        reason = "no chromium on PATH (apt install chromium; or set BOOK_CHROMIUM)"
+        for item in items:
+            if item.path.parent.name == "browser":
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Return a headless Chromium."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def addresses(built):
+    """Return where the book can be opened: from disk, and from a server."""
+    run, out = built
+    assert run.returncode == 0, run.stderr
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    handler = functools.partial(Quiet, directory=str(out / "html"))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield {
+        "disk": (out / "html").as_uri(),
+        "server": f"http://127.0.0.1:{server.server_port}",
+    }
+    server.shutdown()
+    server.server_close()
+    thread.join()

@@ -1,0 +1,130 @@
+"""What only a browser can tell of a page: its width, its buttons, its requests."""
+
+import pytest
+
+from book.cells import cells, pages
+
+SIZES = {"wide": (1400, 900), "narrow": (360, 740)}
+
+OVERFLOWING = """
+[...document.querySelectorAll("div.highlight pre")]
+  .filter(block => block.offsetParent && block.scrollWidth > block.clientWidth)
+  .map(block => block.innerText.split("\\n").sort((a, b) => b.length - a.length)[0])
+"""
+SEARCH_FIELDS = """
+[...document.querySelectorAll("input[type=search], .search-button__button")]
+  .filter(field => field.offsetParent !== null).length
+"""
+# Everything that is shown with text, and how its colour stands against its ground.
+UNREADABLE = """
+(() => {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 1;
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
+  const rgba = (colour) => {
+    pen.clearRect(0, 0, 1, 1);
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    return [...pen.getImageData(0, 0, 1, 1).data];
+  };
+  const light = ([r, g, b]) => {
+    const linear = [r, g, b].map((v) => {
+      v /= 255;
+      return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+  };
+  const ground = (node) => {
+    for (; node; node = node.parentElement) {
+      const colour = rgba(getComputedStyle(node).backgroundColor);
+      if (colour[3] > 250) return colour;
+    }
+    return [255, 255, 255, 255];
+  };
+  const bad = [];
+  const walker = document.createTreeWalker(
+    document.querySelector("article"), NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !node.offsetParent) continue;
+    if (node.closest("button, .headerlink")) continue;
+    const [a, b] = [light(rgba(getComputedStyle(node).color)), light(ground(node))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) bad.push(walker.currentNode.data.trim() + " " + contrast);
+  }
+  return bad;
+})()
+"""
+
+
+@pytest.fixture(params=pages())
+def page_name(request) -> str:
+    return request.param
+
+
+@pytest.fixture(params=SIZES)
+def size(request) -> str:
+    return request.param
+
+
+@pytest.fixture(params=["light", "dark"])
+def theme(request) -> str:
+    return request.param
+
+
+@pytest.fixture
+def opened(browser, addresses, page_name, size, theme):
+    """Open a page from disk; fail if it asks for anything elsewhere or complains."""
+    width, height = SIZES[size]
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=theme
+    )
+    page = context.new_page()
+    asked, complaints = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("requestfailed", lambda request: complaints.append(request.url))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(f"{addresses['disk']}/{page_name}.html", wait_until="networkidle")
+    yield page
+    context.close()
+    elsewhere = [u for u in asked if not u.startswith((addresses["disk"], "data:"))]
+    assert (elsewhere, complaints) == ([], [])
+
+
+def test_a_page_fits_and_can_be_read(opened, size, theme):
+    width = SIZES[size][0]
+    assert opened.evaluate("document.documentElement.dataset.theme") == theme
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    assert opened.evaluate(SEARCH_FIELDS) == 1
+    assert opened.evaluate(UNREADABLE) == []
+    if size == "wide":
+        assert opened.evaluate(OVERFLOWING) == []
+
+
+@pytest.mark.parametrize("where", ["disk", "server"])
+def test_every_cell_has_a_copy_button(browser, addresses, page_name, where):
+    page = browser.new_page()
+    page.goto(f"{addresses[where]}/{page_name}.html")
+    page.wait_for_selector("button.copybtn")
+    shown = [c for c in cells(page_name) if not {"remove-cell"} & set(c.tags)]
+    assert page.locator("div.cell_input button.copybtn").count() == len(shown)
+    assert page.locator("div.cell_output button.copybtn").count() == 0
+    page.close()
+
+
+def test_a_link_opens_at_its_section(browser, addresses):
+    page = browser.new_page(viewport={"width": 1400, "height": 600})
+    page.goto(f"{addresses['server']}/refs.html#refs-copies", wait_until="load")
+    assert page.evaluate("document.querySelector(location.hash) !== null")
+    top = "document.querySelector('#refs-copies h2').getBoundingClientRect().top"
+    page.wait_for_function(f"{top} >= 0 && {top} < 300")
+    page.close()
+
+
+def test_the_search_finds_an_error_message(browser, addresses):
+    page = browser.new_page()
+    page.goto(f"{addresses['server']}/search.html?q=RequiredValueError")
+    first = page.locator("#search-results li a").first
+    first.wait_for()
+    assert "refs.html" in first.get_attribute("href")
+    page.close()

@@ -1,0 +1,69 @@
+"""Builds the book once for all tests that look at what was built."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+IGNORED = shutil.ignore_patterns(
+    ".venv", ".tools", "_build", "__pycache__", ".*_cache", ".hypothesis"
+)
+
+
+def sphinx(
+    root: pathlib.Path,
+    out: pathlib.Path,
+    *arguments: str,
+    docs: str = "docs",
+    page: str = "",
+) -> subprocess.CompletedProcess:
+    """Build the book in `root` as the Makefile does, below `out`."""
+    return subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "--fail-on-warning",
+            "--quiet",
+            "-c",
+            ".",
+            "-d",
+            str(out / "doctrees"),
+            *arguments,
+            docs,
+            str(out / "html"),
+        ],
+        cwd=root,
+        env=os.environ | {"BOOK_PAGE": page},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="session")
+def build() -> Callable:
+    """Return the function that builds a book."""
+    return sphinx
+
+
+@pytest.fixture(scope="session")
+def copy_of_book(root, tmp_path_factory) -> Callable[[], pathlib.Path]:
+    """Return a function that copies the repository into a folder of another name."""
+
+    def copy() -> pathlib.Path:
+        folder = tmp_path_factory.mktemp("a copy") / "the book"
+        shutil.copytree(root, folder, ignore=IGNORED)
+        return folder
+
+    return copy
+
+
+@pytest.fixture(scope="session")
+def built(root, tmp_path_factory) -> tuple[subprocess.CompletedProcess, pathlib.Path]:
+    """Return the finished build of the book and the folder that it wrote to."""
+    out = tmp_path_factory.mktemp("built")
+    return sphinx(root, out), out
