@@ -1,6 +1,6 @@
 """Measures what a build cannot print without changing from day to day.
 
-    make bench         # writes snippets/recorded/imports.json
+    make bench         # writes imports, steps and shape-checks to snippets/recorded/
 
 The result is committed with its date, machine and versions; pages show it as
 recorded.
@@ -58,20 +58,35 @@ def seconds(code: str) -> float:
     return statistics.median(times[1:])
 
 
-def main() -> None:
-    """Measure the imports and write the record."""
-    prepare()
-    found = {}
-    for name, code in IMPORTS.items():
-        found[name] = round(seconds(code), 2)
-        print(f"{found[name]:6.2f} s  {name}")
-    record = {
+def record(name: str, found: dict[str, float]) -> None:
+    """Write a measurement, with what a reader needs to judge it.
+
+    Args:
+      name: of the record, without its ending.
+      found: seconds, by what took them.
+    """
+    result = {
         "measured": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": machine(),
         "versions": versions(),
         "seconds": found,
     }
-    (RECORDED / "imports.json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    text = json.dumps(result, indent=1) + "\n"
+    (RECORDED / f"{name}.json").write_text(text, "utf-8")
+    print(name)
+    for what, time_taken in found.items():
+        print(f"  {time_taken:9.6f} s  {what}")
+
+
+def main() -> None:
+    """Measure everything and write the records."""
+    prepare()
+    record("imports", {name: round(seconds(code), 2) for name, code in IMPORTS.items()})
+
+    from snippets.trainer import median_seconds, step_variants
+
+    steps = {name: median_seconds(call) for name, call in step_variants().items()}
+    record("steps", {name: round(taken, 6) for name, taken in steps.items()})
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_note
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 
+_RECORDED = re.compile(r"""\brecorded\(["']([\w-]+)["']\)""")
 _OPTION = re.compile(r"^\s*:[\w-]+:.*$")
 
 
@@ -83,18 +84,22 @@ def cells(page: str, docs: pathlib.Path = DOCS) -> tuple[Cell, ...]:
     return cells_of_text((docs / f"{page}.md").read_text("utf-8"))
 
 
-def imported_snippets(
-    sources: list[str], root: pathlib.Path = ROOT
-) -> set[pathlib.Path]:
-    """Return the snippet modules that some code imports, directly or through others.
+def made_from(sources: list[str], root: pathlib.Path = ROOT) -> set[pathlib.Path]:
+    """Return the files that some code depends on, directly or through others.
 
-    >>> sorted(p.name for p in imported_snippets(["from snippets.refs import draw"]))[0]
-    '__init__.py'
+    These are the snippet modules that it imports, and the records that it reads by
+    ``recorded("name")``.
+
+    >>> sorted(path.name for path in made_from(["from snippets.konfig import diff"]))
+    ['__init__.py', 'konfig.py']
     """
     found: set[pathlib.Path] = set()
     waiting = list(sources)
     while waiting:
-        for name in _imports(waiting.pop()):
+        source = waiting.pop()
+        for record in _RECORDED.findall(source):
+            found.add(root / "snippets" / "recorded" / f"{record}.json")
+        for name in _imports(source):
             path = root.joinpath(*name.split("."))
             for file in (path.with_suffix(".py"), path / "__init__.py"):
                 if file.is_file() and file not in found:

@@ -1,19 +1,21 @@
 """Runs the pages, each in a kernel of its own, before Sphinx reads them.
 
+As many run at once as there are cores; ``BOOK_JOBS`` sets another number.
+
 Sphinx's own part is rendering: MyST-NB is given the executed notebooks and never
 runs anything itself. So there is one place that executes, and a failing cell can
 be reported with ``docs/page.md:LINE`` and its own traceback (MyST-NB warns, or
 raises without either: MyST-NB #248, #616).
 """
 
+import asyncio
 import atexit
-import contextlib
+import os
 import pathlib
 import re
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
 from unittest import mock
 
 import nbformat
@@ -51,7 +53,7 @@ class IpcKernelManager(AsyncKernelManager):
         return str(pathlib.Path(jupyter_runtime_dir()) / uuid.uuid4().hex[:8])
 
 
-def run_page(text: str, name: str) -> tuple[nbformat.NotebookNode, str | None]:
+async def run_page(text: str, name: str) -> tuple[nbformat.NotebookNode, str | None]:
     """Run the cells of a page and return the executed notebook, and what failed.
 
     Args:
@@ -63,7 +65,7 @@ def run_page(text: str, name: str) -> tuple[nbformat.NotebookNode, str | None]:
     """
     notebook = read_myst_markdown_notebook(text, add_source_map=True)
     started = []
-    with _sockets(), tempfile.TemporaryDirectory(prefix="page-") as folder:
+    with tempfile.TemporaryDirectory(prefix="page-") as folder:
         client = NotebookClient(
             notebook,
             timeout=CELL_TIMEOUT,
@@ -75,7 +77,7 @@ def run_page(text: str, name: str) -> tuple[nbformat.NotebookNode, str | None]:
             on_cell_start=lambda cell, cell_index: started.append(cell),
         )
         try:
-            client.execute()
+            await client.async_execute()
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             count = sum(cell.cell_type == "code" for cell in started)
             cell = cells_of_text(text)[count - 1]
@@ -112,37 +114,72 @@ def _line_in_cell(trace: str) -> int:
     return int([line for cell, line in frames if cell == failing][-1])
 
 
-@contextlib.contextmanager
-def _sockets() -> Iterator[None]:
-    """Give the kernels' sockets a folder whose path is short enough for them."""
+def run_pages(
+    texts: dict[str, str], jobs: int
+) -> dict[str, tuple[nbformat.NotebookNode, str | None, float]]:
+    """Run several pages, at most `jobs` at once.
+
+    Args:
+      texts: the pages, by the name that a message should give them.
+      jobs: how many kernels may be alive at once.
+
+    Returns:
+      For each page what `run_page` returns, and how many seconds it took.
+    """
+
+    async def run_one(name: str, at_once: asyncio.Semaphore):
+        async with at_once:
+            started = time.monotonic()
+            notebook, failure = await run_page(texts[name], name)
+            return notebook, failure, time.monotonic() - started
+
+    async def run_all():
+        at_once = asyncio.Semaphore(jobs)
+        # Long pages first, so that none of them is left over at the end.
+        names = sorted(texts, key=lambda name: -len(cells_of_text(texts[name])))
+        results = await asyncio.gather(*(run_one(name, at_once) for name in names))
+        return dict(zip(names, results, strict=True))
+
+    # The path of a socket may not be long, so it is not below TMPDIR.
     with (
         tempfile.TemporaryDirectory(prefix="book-", dir="/tmp") as folder,
         mock.patch.dict("os.environ", JUPYTER_RUNTIME_DIR=folder),
     ):
-        yield
+        return asyncio.run(run_all())
 
 
-def run_pages(app, env, pages: list[str]) -> None:
+def run_outdated_pages(app, env, pages: list[str]) -> None:
     """Run the pages that Sphinx is about to read; stop the build if a cell fails."""
-    failures = []
-    for page in sorted(pages):
+    texts, docnames = {}, {}
+    for page in pages:
         path = pathlib.Path(env.doc2path(page))
         text = path.read_text("utf-8")
-        if not cells_of_text(text):
-            continue
-        started = time.monotonic()
-        _executed[text], failure = run_page(
-            text, str(path.relative_to(path.parents[1]))
-        )
-        app.book_seconds[page] = time.monotonic() - started
+        if cells_of_text(text):
+            name = str(path.relative_to(path.parents[1]))
+            texts[name], docnames[name] = text, page
+    failures = []
+    for name, (notebook, failure, seconds) in run_pages(texts, jobs()).items():
+        _executed[texts[name]] = notebook
+        app.book_seconds[docnames[name]] = seconds
         if failure:
             failures.append(failure)
     if failures:
         # Not a SphinxError: Sphinx 9 wraps those in a page of its own state and asks
         # the reader to report a bug of Sphinx.
-        raise SystemExit(
-            "\n\n".join(["", *failures, "The book was not built: a cell failed."])
-        )
+        ending = "The book was not built: a cell failed."
+        raise SystemExit("\n\n".join(["", *sorted(failures), ending]))
+
+
+def jobs() -> int:
+    """Return how many pages run at once: ``BOOK_JOBS``, or the number of cores.
+
+    Raises:
+      SystemExit: if ``BOOK_JOBS`` is not a positive number.
+    """
+    wanted = os.environ.get("BOOK_JOBS") or str(os.cpu_count() or 1)
+    if not wanted.isdecimal() or int(wanted) < 1:
+        raise SystemExit(f"BOOK_JOBS should be a number of pages, not {wanted!r}.")
+    return int(wanted)
 
 
 def executed(text: str) -> nbformat.NotebookNode:
@@ -177,6 +214,6 @@ def print_times(app, exception) -> None:
 def setup(app):
     """Connect to the moment before pages are read, and to the end of the build."""
     app.book_seconds = {}
-    app.connect("env-before-read-docs", run_pages)
+    app.connect("env-before-read-docs", run_outdated_pages)
     app.connect("build-finished", print_times)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

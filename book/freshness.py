@@ -1,18 +1,18 @@
-"""Runs a page again when a snippet that it imports has changed, or the lock.
+"""Runs a page again when what it is made from has changed, or the lock.
 
 Sphinx knows that a page depends on its own file; MyST-NB knows its cells; neither
 follows the imports (MyST-NB #299), so an edited snippet would leave the old output
 on the page.
 """
 
-from book.cells import ROOT, cells_of_text, imported_snippets
+from book.cells import ROOT, cells_of_text, made_from
 
 
 def note_dependencies(app, docname, content) -> None:
     """Tell Sphinx which files a page is made from, besides its own."""
     sources = [cell.source for cell in cells_of_text(content[0])]
     if sources:
-        for path in imported_snippets(sources) | {ROOT / "requirements.lock"}:
+        for path in made_from(sources) | {ROOT / "requirements.lock"}:
             app.env.note_dependency(str(path), docname=docname)
 
 

@@ -69,7 +69,7 @@ def probe(patched: bool) -> dict[str, str]:
 
     def shape_error():
         @typechecked
-        def add(x: Float["n"], y: Float["n"]) -> Float["n"]:  # noqa: F821
+        def add(x: Float["n"], y: Float["n"]) -> Float["n"]:
             return x + y
 
         try:

@@ -8,14 +8,19 @@ import pytest
 
 import snippets
 from book import documents
-from book.cells import DOCS, cells, cells_of_text, imported_snippets, pages
+from book.cells import DOCS, cells, cells_of_text, made_from, pages
 from book.documents import CellParser
-from book.execution import run_page
+from book.execution import run_pages
 
 FRONT = "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n\n"
 FENCE = re.compile(
     r"^\s*(`{3,}|~{3,}|:{3,})\s*\{?\s*(code-cell|code|ipython|python)", re.M
 )
+
+
+def run_page(text: str, name: str):
+    """Run one page and return its notebook and its failure."""
+    return run_pages({name: text}, jobs=1)[name][:2]
 
 
 def page_with(*blocks: str) -> str:
@@ -121,15 +126,29 @@ def test_the_kernel_runs_in_this_very_environment():
     assert str(DOCS.parent) not in folder
 
 
-def test_imports_are_followed(tmp_path):
+def test_imports_and_records_are_followed(tmp_path):
     (tmp_path / "snippets").mkdir()
-    for name, text in {
+    modules = {
         "__init__": "",
         "a": "from snippets import b",
         "b": "import snippets.c as c",
-        "c": "",
+        "c": 'times = recorded("times")',
         "d": "",
-    }.items():
+    }
+    for name, text in modules.items():
         (tmp_path / "snippets" / f"{name}.py").write_text(text)
-    found = imported_snippets(["if True:\n    from snippets.a import x"], tmp_path)
-    assert {path.stem for path in found} == {"__init__", "a", "b", "c"}
+    found = made_from(["if True:\n    from snippets.a import x"], tmp_path)
+    assert {path.stem for path in found} == {"__init__", "a", "b", "c", "times"}
+
+
+def test_pages_at_once_give_what_pages_alone_give():
+    texts = {
+        f"docs/{n}.md": page_with(cell(f"print({n})"), cell("1 / 0")) for n in "123"
+    }
+    for jobs in (1, 3):
+        results = run_pages(texts, jobs)
+        for n in "123":
+            notebook, failure, seconds = results[f"docs/{n}.md"]
+            assert notebook.cells[0].outputs[0].text == f"{n}\n"
+            assert failure.startswith(f"docs/{n}.md:12: ZeroDivisionError")
+            assert seconds > 0
