@@ -56,9 +56,13 @@ else
 	$(PYTHON) -m pytest
 endif
 
+.PHONY: proof
+proof: $(STAMP) ## run everything, also what takes long
+	BOOK_PROOF=1 $(PYTHON) -m pytest
+
 .PHONY: live
 live: $(STAMP) ## serve the book on 127.0.0.1, rebuilding and reloading on every save
-	$(PYTHON) -m sphinx_autobuild --host 127.0.0.1 --port 0 --open-browser --watch snippets --watch conf.py -c . -d _build/live/doctrees docs _build/live/html
+	$(PYTHON) -m sphinx_autobuild --host 127.0.0.1 --port 0 --open-browser --watch snippets --watch book --watch conf.py --ignore '*/__pycache__/*' -c . -d _build/live/doctrees docs _build/live/html
 
 .PHONY: lint
 lint: $(STAMP) ## check the style of the code, in seconds

@@ -15,6 +15,7 @@ extensions = [
     "sphinx_copybutton",
     "book.execution",
     "book.freshness",
+    "book.leftovers",
     "book.page_rules",
     "book.what_ran",
 ]
@@ -68,6 +69,10 @@ repository = os.environ.get("BOOK_REPOSITORY", "").rstrip("/")
 html_context = {"book_repository": repository, "default_mode": "auto"}
 html_theme_options = {
     "repository_url": repository,
+    # The theme knows hosts of these names, and takes any other for a GitHub.
+    "repository_provider": next(
+        (name for name in ("gitlab", "bitbucket") if name in repository), "github"
+    ),
     "repository_branch": "main",
     "path_to_docs": "docs",
     "use_repository_button": bool(repository),

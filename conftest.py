@@ -4,6 +4,7 @@ from book import environment
 
 environment.prepare()  # before anything imports jax or TensorFlow
 
+import os  # noqa: E402
 import pathlib  # noqa: E402
 
 import pytest  # noqa: E402
@@ -15,7 +16,16 @@ from book import documents  # noqa: E402
 settings.register_profile("book", derandomize=True)
 settings.load_profile("book")
 
+pytest_plugins = ["pytester"]
 pytest_collect_file = (documents.pages + documents.doctests).pytest()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what takes long, and say so, unless `make proof` runs."""
+    if not os.environ.get("BOOK_PROOF"):
+        for item in items:
+            if item.get_closest_marker("proof"):
+                item.add_marker(pytest.mark.skip(reason="takes long: make proof"))
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ recorded.
 """
 
 import datetime
+import functools
 import json
 import os
 import pathlib
@@ -83,10 +84,20 @@ def main() -> None:
     prepare()
     record("imports", {name: round(seconds(code), 2) for name, code in IMPORTS.items()})
 
+    # Only now, when the environment is set and no import is timed any more.
+    import jax.numpy as jnp
+
+    from snippets.ktyping import projection_variants
     from snippets.trainer import median_seconds, step_variants
 
-    steps = {name: median_seconds(call) for name, call in step_variants().items()}
-    record("steps", {name: round(taken, 6) for name, taken in steps.items()})
+    x, w = jnp.zeros((2, 16, 8)), jnp.zeros((8, 32))
+    checks = {
+        name: functools.partial(lambda call: call(x, w).block_until_ready(), call)
+        for name, call in projection_variants().items()
+    }
+    for name, calls in {"steps": step_variants(), "shape-checks": checks}.items():
+        taken = {what: median_seconds(call) for what, call in calls.items()}
+        record(name, {what: round(seconds, 7) for what, seconds in taken.items()})
 
 
 if __name__ == "__main__":

@@ -45,6 +45,46 @@ def pages(docs: pathlib.Path = DOCS) -> list[str]:
     return sorted(path.stem for path in docs.glob("*.md"))
 
 
+def problems(text: str) -> list[tuple[int, str]]:
+    """Return what a page must not hold, as lines and messages.
+
+    All of it would be run by one of the two, kernel and pytest, and not by the other.
+
+    >>> problems("# Title\\n")
+    []
+    """
+    if not is_myst_markdown_notebook(text):
+        return []
+    try:
+        notebook = read_myst_markdown_notebook(text, add_source_map=True)
+    except Exception as error:  # of the front matter, or of a cell's options
+        return [(1, f"cannot be read: {error}")]
+    found = []
+    if "mystnb" in notebook.metadata:
+        found.append((1, "`mystnb` in the front matter: book.execution runs the pages"))
+    lines = text.split("\n")
+    for cell, after_fence in zip(
+        notebook.cells, notebook.metadata.source_map, strict=True
+    ):
+        if cell.cell_type != "code":
+            continue
+        fence = lines[after_fence - 1].strip()
+        if fence != "```{code-cell} python":
+            found.append(
+                (
+                    after_fence,
+                    f"a cell begins with ```{{code-cell}} python, not {fence}",
+                )
+            )
+        if "load" in cell.metadata:
+            found.append((after_fence, "a cell holds its code itself; `load` hides it"))
+        if "skip-execution" in cell.metadata.get("tags", ()):
+            found.append((after_fence, "a cell that nothing runs"))
+        if not cell.source.strip():
+            found.append((after_fence, "an empty cell"))
+    return found
+
+
 @functools.cache
 def cells_of_text(text: str) -> tuple[Cell, ...]:
     r"""Return the code cells of a page's text, in order.
@@ -59,7 +99,7 @@ def cells_of_text(text: str) -> tuple[Cell, ...]:
     if not is_myst_markdown_notebook(text):
         return ()
     notebook = read_myst_markdown_notebook(text, add_source_map=True)
-    lines = text.splitlines()
+    lines = text.split("\n")  # as editors count them; a form feed is no new line
     found = []
     for cell, after_fence in zip(
         notebook.cells, notebook.metadata.source_map, strict=True
@@ -138,6 +178,6 @@ def _first_line(lines: list[str], after_fence: int) -> int:
     else:
         while _OPTION.match(lines[at]):
             at += 1
-    while not lines[at].strip():
+    while at + 1 < len(lines) and not lines[at].strip():
         at += 1
     return at + 1

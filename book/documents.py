@@ -6,19 +6,23 @@ page's true line.
 """
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterable
+from typing import NoReturn
 
 import pytest
 from sybil import Document, Region, Sybil
 from sybil.evaluators.doctest import DocTestEvaluator
 from sybil.evaluators.python import PythonEvaluator
+from sybil.integration.pytest import SybilItem
 from sybil.parsers.abstract import AbstractCodeBlockParser
 from sybil.parsers.abstract.doctest import DocTestStringParser
 from sybil.parsers.myst.lexers import DirectiveInPercentCommentLexer
 from sybil.region import Lexeme
 
 from book.cells import ROOT, cells_of_text
+from book.execution import CELL_TIMEOUT
 
 FOLDER = "__folder_of_this_document__"
 
@@ -34,23 +38,35 @@ class CellParser:
     def __call__(self, document: Document) -> Iterable[Region]:
         """Yield a region for each cell, placed so that tracebacks name its lines."""
         starts = [0]
-        for line in document.text.splitlines(keepends=True):
-            starts.append(starts[-1] + len(line))
+        for line in document.text.split("\n"):
+            starts.append(starts[-1] + len(line) + 1)
         for cell in cells_of_text(document.text):
             start = starts[cell.line - 1]
             parsed = Lexeme(cell.source, offset=0, line_offset=-1)
             yield Region(start, start + len(cell.source), parsed, self.run)
 
     def run(self, example) -> None:
-        """Run a cell; one tagged `raises-exception` has to raise."""
+        """Run a cell; one tagged `raises-exception` has to raise.
+
+        A cell has as much time as in the build.
+        """
         __tracebackhide__ = True
         cells = cells_of_text(example.document.text)
         tags = next(cell.tags for cell in cells if cell.line == example.line)
-        if "raises-exception" in tags:
-            with pytest.raises(Exception):  # noqa: B017  any, as for the kernel
+        signal.signal(signal.SIGALRM, _too_long)
+        signal.alarm(CELL_TIMEOUT)
+        try:
+            if "raises-exception" in tags:
+                with pytest.raises(Exception):  # noqa: B017  any, as for the kernel
+                    self.evaluate(example)
+            else:
                 self.evaluate(example)
-        else:
-            self.evaluate(example)
+        finally:
+            signal.alarm(0)
+
+
+def _too_long(*arguments: object) -> NoReturn:
+    raise TimeoutError(f"the cell ran for more than {CELL_TIMEOUT} seconds")
 
 
 class ClaimParser(AbstractCodeBlockParser):
@@ -85,6 +101,20 @@ def leave(namespace: dict) -> None:
     os.chdir(before)
     folder.cleanup()
 
+
+# Sybil 10.1 cuts the traceback of every error in a chain, and fails on a cause that has
+# one frame only; a misspelt field of a config is such an error.
+_cut = SybilItem._traceback_filter
+
+
+def _cut_if_long(self: SybilItem, excinfo: pytest.ExceptionInfo):
+    try:
+        return _cut(self, excinfo)
+    except IndexError:
+        return excinfo.traceback
+
+
+SybilItem._traceback_filter = _cut_if_long
 
 pages = Sybil(
     [CellParser(), ClaimParser()],

@@ -19,6 +19,9 @@ ENVIRONMENT = {
     # Start-up lines of TensorFlow and CUDA are not part of any answer.
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "TF_ENABLE_ONEDNN_OPTS": "0",
+    # Progress bars would be hundreds of lines in a terminal and, in a notebook, widgets
+    # whose scripts come from other sites.
+    "TQDM_DISABLE": "1",
     # The kernel of this environment, whatever the user has installed elsewhere.
     "JUPYTER_PREFER_ENV_PATH": "1",
     # No configuration of the user's IPython changes what a page shows.

@@ -10,12 +10,16 @@ raises without either: MyST-NB #248, #616).
 
 import asyncio
 import atexit
+import ctypes
 import os
 import pathlib
 import re
+import signal
+import sys
 import tempfile
 import time
 import uuid
+from typing import NoReturn
 from unittest import mock
 
 import nbformat
@@ -26,7 +30,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from traitlets import CaselessStrEnum, default
 
-from book.cells import Cell, cells_of_text
+from book.cells import Cell, cells_of_text, problems
 
 # Seconds; generous, because a slow machine is no reason to fail.
 CELL_TIMEOUT = 300
@@ -36,6 +40,28 @@ _CELL_LINE = re.compile(r"Cell In\[(\d+)\], line (\d+)")
 
 # The executed pages of this build, by the text of the page.
 _executed: dict[str, nbformat.NotebookNode] = {}
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """A loop without nbclient's signal handlers.
+
+    They forget the kernel on Ctrl-C and then fail on its absence, with a traceback that
+    asks to report a bug of Sphinx. Without them asyncio cancels the pages, and each
+    page ends its kernel.
+    """
+
+    def add_signal_handler(self, *arguments: object) -> None:
+        raise RuntimeError("nbclient takes this as: not in the main thread")
+
+
+def _die_with_parent() -> None:
+    """Ask Linux to kill this process, a kernel, when the build dies.
+
+    A kernel notices by itself, unless it is busy in native code.
+    """
+    if sys.platform == "linux":
+        set_parent_death_signal = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
 
 
 class IpcKernelManager(AsyncKernelManager):
@@ -73,15 +99,16 @@ async def run_page(text: str, name: str) -> tuple[nbformat.NotebookNode, str | N
             kernel_manager_class=IpcKernelManager,
             coalesce_streams=True,
             record_timing=False,
+            store_widget_state=False,
             resources={"metadata": {"path": folder}},
             on_cell_start=lambda cell, cell_index: started.append(cell),
         )
         try:
-            await client.async_execute()
+            await client.async_execute(preexec_fn=_die_with_parent)
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             count = sum(cell.cell_type == "code" for cell in started)
             cell = cells_of_text(text)[count - 1]
-            return notebook, _describe(name, cell, started[-1].outputs, error)
+            return notebook, _describe(name, cell, started[-1], error)
         except RuntimeError as error:
             # So nbclient says that the kernel did not start; it would complain once
             # more at the end of the process.
@@ -90,28 +117,40 @@ async def run_page(text: str, name: str) -> tuple[nbformat.NotebookNode, str | N
     return notebook, None
 
 
-def _describe(name: str, cell: Cell, outputs: list, error: Exception) -> str:
-    """Return ``name:LINE: error``, and the traceback if the cell's own code raised."""
-    for output in outputs:
+def _describe(
+    name: str, cell: Cell, run: nbformat.NotebookNode, error: Exception
+) -> str:
+    """Return ``name:LINE: error``, and the traceback if the cell's own code raised.
+
+    Args:
+      name: of the page.
+      cell: the cell as it stands on the page.
+      run: the same cell in the notebook, with its outputs.
+      error: what nbclient raised.
+    """
+    for output in run.outputs:
         if output.output_type == "error":
             trace = _ANSI.sub("", "\n".join(output.traceback))
-            line = cell.line + _line_in_cell(trace) - 1
-            return f"{name}:{line}: {output.ename}: {output.evalue}\n\n{trace}"
+            line = cell.line + _line_in_cell(trace, run.execution_count) - 1
+            # IPython's own subclass on Python 3.13, for a cell that breaks off.
+            kind = output.ename.replace("_IncompleteInputError", "SyntaxError")
+            return f"{name}:{line}: {kind}: {output.evalue}\n\n{trace}"
     message = _ANSI.sub("", str(error)).strip()
     return f"{name}:{cell.line}: {type(error).__name__}: {message}"
 
 
-def _line_in_cell(trace: str) -> int:
-    """Return the line of the cell that the traceback reached last, counted from 1.
+def _line_in_cell(trace: str, execution_count: int | None) -> int:
+    """Return the line of a cell that its traceback reached last, counted from 1.
 
-    A frame may also lie in an earlier cell, in a function defined there; the line
-    wanted is where the failing cell, the first of the frames, stood.
+    Other frames may lie in earlier cells: of a function that is defined there, or of an
+    error that was raised there and is the cause of this one.
     """
-    frames = _CELL_LINE.findall(trace)
-    if not frames:
-        return 1
-    failing = frames[0][0]
-    return int([line for cell, line in frames if cell == failing][-1])
+    lines = [
+        int(line)
+        for cell, line in _CELL_LINE.findall(trace)
+        if execution_count in (int(cell), None)
+    ]
+    return lines[-1] if lines else 1
 
 
 def run_pages(
@@ -145,29 +184,47 @@ def run_pages(
         tempfile.TemporaryDirectory(prefix="book-", dir="/tmp") as folder,
         mock.patch.dict("os.environ", JUPYTER_RUNTIME_DIR=folder),
     ):
-        return asyncio.run(run_all())
+        try:
+            return asyncio.run(run_all(), loop_factory=_Loop)
+        except KeyboardInterrupt:
+            raise SystemExit("\nInterrupted; the book was not built.") from None
 
 
 def run_outdated_pages(app, env, pages: list[str]) -> None:
     """Run the pages that Sphinx is about to read; stop the build if a cell fails."""
-    texts, docnames = {}, {}
+    texts, docnames, failures = {}, {}, []
     for page in pages:
         path = pathlib.Path(env.doc2path(page))
+        name = str(path.relative_to(app.srcdir.parent))
+        if path.suffix != ".md" or path.parent != app.srcdir:
+            failures.append(f"{name}:1: not a page of the book, which are docs/*.md")
+            continue
         text = path.read_text("utf-8")
-        if cells_of_text(text):
-            name = str(path.relative_to(path.parents[1]))
+        wrong = problems(text)
+        failures += [f"{name}:{line}: {message}" for line, message in wrong]
+        if not wrong and cells_of_text(text):
             texts[name], docnames[name] = text, page
-    failures = []
+    if failures:
+        stop(failures)
     for name, (notebook, failure, seconds) in run_pages(texts, jobs()).items():
         _executed[texts[name]] = notebook
         app.book_seconds[docnames[name]] = seconds
         if failure:
             failures.append(failure)
     if failures:
-        # Not a SphinxError: Sphinx 9 wraps those in a page of its own state and asks
-        # the reader to report a bug of Sphinx.
-        ending = "The book was not built: a cell failed."
-        raise SystemExit("\n\n".join(["", *sorted(failures), ending]))
+        stop(failures)
+
+
+def stop(failures: list[str]) -> NoReturn:
+    """End the build with the failures, and nothing else.
+
+    Not by a SphinxError: Sphinx 9 wraps those in a page of its own state and asks the
+    reader to report a bug of Sphinx.
+
+    Raises:
+      SystemExit: always.
+    """
+    raise SystemExit("\n\n".join(["", *sorted(failures), "The book was not built."]))
 
 
 def jobs() -> int:
@@ -202,6 +259,9 @@ def print_times(app, exception) -> None:
     To the terminal only: a built page holds no time of its build.
     """
     if exception is None and app.builder.format == "html":
+        if app._warncount:
+            print("The book has warnings, see above.")
+            return
         for page, seconds in sorted(
             app.book_seconds.items(), key=lambda item: -item[1]
         ):

@@ -9,12 +9,17 @@
 Each breach is a warning with file and line, and the build fails on warnings.
 """
 
+import pathlib
+
 from docutils import nodes
 from sphinx.util import logging
+
+from book.cells import ROOT
 
 logger = logging.getLogger(__name__)
 
 _PYTHON = {"python", "python3", "py", "py3", "ipython", "ipython3", "pycon"}
+_UNNAMED = {None, "none", "default"}
 
 
 def check_labels(app, page: str, doctree: nodes.document) -> None:
@@ -47,12 +52,19 @@ def check_code(app, page: str, doctree: nodes.document) -> None:
         of_a_cell = (
             isinstance(block.parent, nodes.container) and "nb_element" in block.parent
         )
-        included = bool(block.get("source", "").endswith(".py"))
-        if block.get("language") in _PYTHON and not of_a_cell and not included:
+        if of_a_cell or _is_snippet(block.get("source", "")):
+            continue
+        if block.get("language") in _PYTHON:
             _warn(
-                block,
-                "Python that nothing runs; make it a code-cell, or include a snippet",
+                block, "Python that nothing runs; make it a cell, or include a snippet"
             )
+        elif block.get("language") in _UNNAMED:
+            _warn(block, "a block without a language; say which, such as ```sh")
+
+
+def _is_snippet(source: str) -> bool:
+    """Tell whether a block was included from a module whose examples are run."""
+    return pathlib.Path(source).parent == ROOT / "snippets"
 
 
 def _warn(node: nodes.Node, message: str) -> None:

@@ -11,6 +11,7 @@ import platform
 import subprocess
 
 from book.cells import ROOT
+from book.environment import ENVIRONMENT
 
 PACKAGES = ("kauldron", "jax", "flax", "optax", "etils")
 
@@ -57,11 +58,18 @@ def _git(*arguments: str) -> str:
 
 def add_context(app, pagename, templatename, context, doctree) -> None:
     """Hand versions and commit to the templates."""
-    context["book_versions"] = versions()
-    context["book_commit"] = commit()
+    context["book_versions"] = app.config.book_versions
+    context["book_commit"] = app.config.book_commit
 
 
 def setup(app):
-    """Connect to the rendering of each page."""
+    """Connect to the rendering of each page.
+
+    As settings, because Sphinx knows what to do when one has changed: other versions
+    run every page again, another commit only writes them.
+    """
+    app.add_config_value("book_versions", versions(), "env")
+    app.add_config_value("book_environment", ENVIRONMENT, "env")
+    app.add_config_value("book_commit", commit(), "html")
     app.connect("html-page-context", add_context)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

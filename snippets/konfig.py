@@ -9,6 +9,8 @@ import jax
 import numpy as np
 from kauldron import konfig, kontext
 
+ABSENT = "(absent)"
+
 
 def leaves(cfg: konfig.ConfigDict) -> dict[str, object]:
     """Return every value of a config by its path.
@@ -16,22 +18,26 @@ def leaves(cfg: konfig.ConfigDict) -> dict[str, object]:
     >>> leaves(konfig.ConfigDict({"a": {"b": 1}, "c": [2, 3]}))
     {'a.b': 1, 'c[0]': 2, 'c[1]': 3}
     """
-    return kontext.flatten_with_path(konfig.ConfigDict(json.loads(cfg.to_json())))
+    values = konfig.ConfigDict(json.loads(cfg.to_json()))
+    # JAX, which flattens, takes None for a tree without leaves.
+    return kontext.flatten_with_path(values, is_leaf=lambda value: value is None)
 
 
 def diff(old: konfig.ConfigDict, new: konfig.ConfigDict) -> dict[str, tuple]:
     """Return what differs between two configs, as ``{path: (old, new)}``.
 
-    A value that only one of them has stands against `None`.
+    A value that only one of them has stands against `ABSENT`. Values of two types
+    differ, such as 1 and 1.0. A dict without fields has no value, so it cannot differ.
 
     >>> old = konfig.ConfigDict({"a": 1, "b": 2})
     >>> diff(old, konfig.ConfigDict({"a": 1, "b": 3, "c": 4}))
-    {'b': (2, 3), 'c': (None, 4)}
+    {'b': (2, 3), 'c': ('(absent)', 4)}
     """
     before, after = leaves(old), leaves(new)
     paths = [*before, *(path for path in after if path not in before)]
+    pairs = {p: (before.get(p, ABSENT), after.get(p, ABSENT)) for p in paths}
     return {
-        p: (before.get(p), after.get(p)) for p in paths if before.get(p) != after.get(p)
+        p: (a, b) for p, (a, b) in pairs.items() if type(a) is not type(b) or a != b
     }
 
 

@@ -108,7 +108,7 @@ def run_command(*overrides: str) -> tuple[float, konfig.ConfigDict]:
         )
         losses = scalars(pathlib.Path(folder) / "train")["losses/log_cosh"]
         saved = json.loads((pathlib.Path(folder) / "config.json").read_text("utf-8"))
-    del saved["workdir"]  # a temporary folder, of no interest
+    saved["workdir"] = None  # a temporary folder, of no interest
     return losses[max(losses)], konfig.ConfigDict(saved)
 
 

@@ -20,6 +20,7 @@ def sphinx(
     *arguments: str,
     docs: str = "docs",
     page: str = "",
+    repository: str = "",
 ) -> subprocess.CompletedProcess:
     """Build the book in `root` as the Makefile does, below `out`."""
     return subprocess.run(
@@ -38,7 +39,7 @@ def sphinx(
             str(out / "html"),
         ],
         cwd=root,
-        env=os.environ | {"BOOK_PAGE": page},
+        env=os.environ | {"BOOK_PAGE": page, "BOOK_REPOSITORY": repository},
         capture_output=True,
         text=True,
     )

@@ -109,8 +109,15 @@ def test_a_diff_names_exactly_the_edit(values, edited):
 
 
 def test_a_diff_tells_a_missing_value_from_none():
-    # Both print as None; the chapter says that a missing one stands against None.
-    assert diff(konfig.ConfigDict({}), konfig.ConfigDict({"a": 1})) == {"a": (None, 1)}
+    empty, none = konfig.ConfigDict({}), konfig.ConfigDict({"a": None})
+    assert diff(empty, none) == {"a": ("(absent)", None)}
+    assert diff(none, empty) == {"a": (None, "(absent)")}
+
+
+@pytest.mark.parametrize("pair", [(1, True), (1, 1.0), (0, False), ("1", 1)])
+def test_a_diff_tells_types_apart(pair):
+    old, new = (konfig.ConfigDict({"a": value}) for value in pair)
+    assert diff(old, new) == {"a": pair}
 
 
 def test_leaves_follow_references():

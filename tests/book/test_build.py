@@ -4,9 +4,11 @@ import filecmp
 import pathlib
 import subprocess
 
+import nbformat
 import pytest
 
-from book.cells import pages
+from book.cells import DOCS, pages
+from book.execution import run_pages
 
 
 def files(folder: pathlib.Path) -> set[str]:
@@ -36,20 +38,62 @@ def test_the_book_builds_without_a_warning(built):
     assert f"The book is at {out / 'html' / 'index.html'}" in run.stdout
 
 
-def test_two_builds_are_the_same_in_any_folder(built, build, copy_of_book, tmp_path):
+# Quick to run, and between them with every kind of output.
+SAMPLE = ("carry-away", "ideas", "index", "konfig", "kontext", "refs")
+
+
+def outputs(notebook) -> list:
+    """Return what the cells print, less what MyST-NB takes out: glue, empty lines."""
+    return [
+        [
+            dict(output) | ({"text": output.text.rstrip()} if "text" in output else {})
+            for output in cell.outputs
+            if "scrapbook" not in output.get("metadata", {})
+        ]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [SAMPLE, pytest.param(pages(), marks=pytest.mark.proof)],
+    ids=["some", "all"],
+)
+def test_a_second_run_prints_the_same(sample, built):
     _, out = built
+    texts = {page: (DOCS / f"{page}.md").read_text("utf-8") for page in sample}
+    for page, (notebook, failure, _) in run_pages(texts, jobs=2).items():
+        assert failure is None
+        first = nbformat.read(out / "jupyter_execute" / f"{page}.ipynb", as_version=4)
+        assert outputs(notebook) == outputs(first), page
+
+
+def test_two_builds_are_the_same_in_any_folder(root, build, copy_of_book, tmp_path):
     copy = copy_of_book()
     before = git_status(copy)
-    run = build(copy, tmp_path)
-    assert run.returncode == 0, run.stderr
-    first, second = out / "html", tmp_path / "html"
-    # .buildinfo names the configuration that Sphinx saw; no reader sees it.
+    for folder, out in ((root, tmp_path / "one"), (copy, tmp_path / "other")):
+        run = build(folder, out, page="refs")
+        assert run.returncode == 0, run.stderr
+    first, second = tmp_path / "one" / "html", tmp_path / "other" / "html"
     names = files(first)
     assert names == files(second)
     same, different, errors = filecmp.cmpfiles(first, second, names, shallow=False)
     assert (different, errors) == ([], [])
     assert len(same) == len(names) > 20
     assert git_status(copy) == before
+
+
+@pytest.mark.proof
+def test_two_builds_of_the_whole_book_are_the_same(
+    built, build, copy_of_book, tmp_path
+):
+    run = build(copy_of_book(), tmp_path)
+    assert run.returncode == 0, run.stderr
+    first, second = built[1] / "html", tmp_path / "html"
+    names = files(first)
+    assert names == files(second)
+    assert filecmp.cmpfiles(first, second, names, shallow=False)[1:] == ([], [])
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +136,66 @@ def test_a_broken_cell_stops_the_build_and_is_named(small_book, build, tmp_path)
     assert "----> 4 short.num_train_steps = 2 / 0" in run.stderr
     assert "Sphinx" not in run.stderr
     assert not list((tmp_path / "html").glob("*.html"))
+
+
+def test_links_to_the_repository_come_from_one_setting(root, build, tmp_path):
+    where = "https://example.org/some/book"
+    run = build(root, tmp_path, page="carry-away", repository=where)
+    assert run.returncode == 0, run.stderr
+    html = (tmp_path / "html" / "carry-away.html").read_text("utf-8")
+    for address in (
+        f"{where}/edit/main/docs/carry-away.md",
+        f"{where}/issues/new",
+        f"{where}/commit/",
+    ):
+        assert address in html
+
+
+def test_other_versions_run_every_page_again_and_another_commit_only_writes(
+    small_book, build, tmp_path
+):
+    def ran() -> tuple[bool, str]:
+        run = build(small_book, tmp_path, page="carry-away")
+        assert run.returncode == 0, run.stderr
+        html = (tmp_path / "html" / "carry-away.html").read_text("utf-8")
+        return " s  carry-away\n" in run.stdout, html
+
+    assert ran()[0]
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run(
+        [*git, "commit", "-qm", "x", "--allow-empty"], cwd=small_book, check=True
+    )
+    new = subprocess.run(
+        ["git", "log", "-1", "--format=%h", "--abbrev=10"],
+        cwd=small_book,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    again, html = ran()
+    assert not again and new in html
+    module = small_book / "book" / "what_ran.py"
+    whole = module.read_text("utf-8")
+    module.write_text(whole.replace("platform.python_version()", '"3.99.0"'), "utf-8")
+    again, html = ran()
+    module.write_text(whole, "utf-8")
+    assert again and "3.99.0" in html
+
+
+def test_what_is_no_page_of_the_book_is_refused(small_book, build, tmp_path):
+    extra = small_book / "docs" / "extra.rst"
+    extra.write_text("Extra\n=====\n", "utf-8")
+    run = build(small_book, tmp_path)
+    extra.unlink()
+    assert run.returncode == 1
+    assert "docs/extra.rst:1: not a page of the book, which are docs/*.md" in run.stderr
+
+
+def test_a_removed_page_does_not_stay(small_book, build, tmp_path):
+    (tmp_path / "html" / "_images").mkdir(parents=True)
+    old = [tmp_path / "html" / "old.html", tmp_path / "html" / "_images" / "old.svg"]
+    for path in old:
+        path.touch()
+    run = build(small_book, tmp_path, page="carry-away")
+    assert run.returncode == 0, run.stderr
+    assert not any(path.exists() for path in old)

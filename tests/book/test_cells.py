@@ -8,7 +8,7 @@ import pytest
 
 import snippets
 from book import documents
-from book.cells import DOCS, cells, cells_of_text, made_from, pages
+from book.cells import DOCS, cells, cells_of_text, made_from, pages, problems
 from book.documents import CellParser
 from book.execution import run_pages
 
@@ -54,6 +54,49 @@ def test_no_fence_that_looks_like_a_cell_is_passed_over(page):
 
 
 @pytest.mark.parametrize("page", pages())
+def test_no_claim_is_passed_over(page):
+    text = (DOCS / f"{page}.md").read_text("utf-8")
+    document = documents.pages.parse(DOCS / f"{page}.md")
+    held = set()
+    for example in document.examples():
+        if not isinstance(
+            getattr(example.region.evaluator, "__self__", None), CellParser
+        ):
+            first = text.count("\n", 0, example.start) + 1
+            held |= set(range(first, text.count("\n", 0, example.end) + 2))
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("%"):
+            assert number in held, (
+                f"docs/{page}.md:{number}: no claim, and no reader sees it"
+            )
+    assert "<!--" not in text, f"docs/{page}.md: a comment that reaches readers"
+    assert held or page == "index", f"docs/{page}.md has no claims"
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ("```{code-cell} ipython3\n1\n```\n", "a cell begins with"),
+        ("```{code-cell}\n1\n```\n", "a cell begins with"),
+        ("```{code-cell} python\n:load: other.py\n```\n", "cannot be read"),
+        ("```{code-cell} python\n:tags: [skip-execution]\n\n1\n```\n", "nothing runs"),
+        ("```{code-cell} python\n```\n", "an empty cell"),
+        ("```{code-cell} python\n---\ntags: [\n---\n1\n```\n", "cannot be read"),
+    ],
+)
+def test_what_kernel_and_pytest_would_treat_unlike_is_refused(block, message, tmp_path):
+    (tmp_path / "other.py").write_text("")
+    text = page_with("# Title\n", block)
+    ((line, _),) = [p for p in problems(text) if message in p[1]]
+    assert message == "cannot be read" or text.split("\n")[line - 1].startswith("```")
+
+
+def test_pages_have_none_of_these():
+    for page in pages():
+        assert problems((DOCS / f"{page}.md").read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize("page", pages())
 def test_cells_are_short_enough_to_be_read(page):
     for one in cells(page):
         lines = one.source.splitlines()
@@ -90,6 +133,11 @@ def test_a_page_without_front_matter_has_no_cells():
         ("a = 1\nb = (", 2, "SyntaxError"),
         ("def f():\n    return missing\n\n\nf()", 2, "NameError"),
         ("early(0)", 1, "ZeroDivisionError"),
+        (
+            "try:\n    early(0)\nexcept Exception as e:\n    raise KeyError from e",
+            4,
+            "KeyError",
+        ),
         ("from snippets.konfig import load\n\nload(None)", 3, "AttributeError"),
         ("import os\n\nos._exit(3)", 1, "DeadKernelError"),
     ],
@@ -152,3 +200,20 @@ def test_pages_at_once_give_what_pages_alone_give():
             assert notebook.cells[0].outputs[0].text == f"{n}\n"
             assert failure.startswith(f"docs/{n}.md:12: ZeroDivisionError")
             assert seconds > 0
+
+
+def test_pytest_reports_an_error_with_a_cause_of_one_frame(pytester, root):
+    # Sybil 10.1 fails on it, and every misspelt field of a config is such an error.
+    page = pytester.path / "docs" / "page.md"
+    page.parent.mkdir()
+    code = "try:\n    1 / 0\nexcept Exception as error:\n    raise KeyError from error"
+    page.write_text(page_with(cell("a = 1"), cell(code)), "utf-8")
+    pytester.makeini("[pytest]\naddopts = -p no:doctest -p no:cacheprovider")
+    # The repository's own set-up, looking for pages in this folder.
+    elsewhere = f"documents.pages.path = pathlib.Path({str(page.parent)!r})\n"
+    text = (root / "conftest.py").read_text("utf-8")
+    text = text.replace("pytest_collect_file", elsewhere + "pytest_collect_file", 1)
+    (pytester.path / "conftest.py").write_text(text, "utf-8")
+    result = pytester.runpytest_subprocess("docs/page.md")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*page.md:15: KeyError*"])

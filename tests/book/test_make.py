@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+from book.cells import pages
+
 
 def make(root, *arguments):
     # `make test` runs these, and must not hand on that it is a make itself.
@@ -37,7 +39,8 @@ def test_make_alone_lists_the_targets_a_line_each(root):
 def test_a_name_that_is_none_is_answered_with_those_there_are(root, target, what):
     run = make(root, *target.split())
     assert run.returncode == 2
-    assert f"make: no {what} 'nope'; there are: index install konfig" in run.stderr
+    there_are = " ".join(pages())
+    assert f"make: no {what} 'nope'; there are: {there_are}\n" in run.stderr
 
 
 @pytest.fixture

@@ -1,0 +1,27 @@
+"""Removes from the built book what an earlier build left there.
+
+Sphinx writes pages and pictures and never takes one away, so that a page which was
+removed would stay readable, and a build in an old folder would not be the same as a
+fresh one.
+"""
+
+import pathlib
+
+
+def remove(app, exception) -> None:
+    """Remove pages and pictures that this book does not have."""
+    if exception is not None or app.builder.format != "html":
+        return
+    out = pathlib.Path(app.outdir)
+    kept = {f"{page}.html" for page in app.env.found_docs}
+    kept |= {"genindex.html", "search.html"}
+    kept |= {name for pages, name in app.env.images.values()}
+    for path in [*out.glob("*.html"), *out.glob("_images/*")]:
+        if path.name not in kept:
+            path.unlink()
+
+
+def setup(app):
+    """Connect to the end of the build."""
+    app.connect("build-finished", remove)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
