@@ -24,6 +24,8 @@ extensions = [
 root_doc = "index"
 nitpicky = True
 myst_enable_extensions = ["colon_fence", "deflist"]
+# Messages that are pasted into sentences keep the quotes that they were printed with.
+smartquotes = False
 # Only labels of our own are offered as links; automatic ones move.
 myst_heading_anchors = 0
 templates_path = ["docs/_templates"]

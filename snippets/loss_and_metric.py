@@ -37,7 +37,7 @@ def plain_log_cosh(error: jax.Array) -> jax.Array:
 
 
 def every_order(states: Sequence[kd.metrics.State]) -> set[float]:
-    """Return the results of merging states in every order and with every bracketing.
+    """Return the results of merging in every order, from the left and from the right.
 
     >>> from snippets.experiment import WithinTolerance
     >>> metric = WithinTolerance(tol=1.0)

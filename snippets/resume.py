@@ -132,7 +132,7 @@ def curve(
     axes.set_xlabel("step")
     axes.set_ylabel("loss (log scale)")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="lower left")
+    axes.legend(frameon=False, loc="center right")
     lines = [
         f"{name}: steps {min(c)} to {max(c)}, last {c[max(c)]:.4f}"
         for name, c in (

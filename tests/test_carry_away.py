@@ -27,5 +27,5 @@ def test_every_figure_of_a_result_is_shown_or_not_a_figure():
         for figure, value in result.items()
         if isinstance(value, str) and re.search(r"\d", value)
     }
-    unused = {"konfig_merge merged", "refs_follow frozen"}  # asserted, but not printed
+    unused = {"refs_follow frozen"}  # asserted, but not printed
     assert figures - pasted <= unused
