@@ -30,6 +30,7 @@ def sphinx(
             "sphinx",
             "--fail-on-warning",
             "--quiet",
+            "--no-color",  # CI=true would make Sphinx colour its messages
             "-c",
             ".",
             "-d",
