@@ -35,6 +35,7 @@ from book.cells import Cell, cells_of_text, problems
 # Seconds; generous, because a slow machine is no reason to fail.
 CELL_TIMEOUT = 300
 
+_WIDGET = "application/vnd.jupyter.widget-view+json"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _CELL_LINE = re.compile(r"Cell In\[(\d+)\], line (\d+)")
 
@@ -114,6 +115,11 @@ async def run_page(text: str, name: str) -> tuple[nbformat.NotebookNode, str | N
             # more at the end of the process.
             atexit.unregister(client._cleanup_kernel)
             return notebook, f"{name}:1: no kernel: {error}"
+    # A progress bar that is switched off still leaves an empty widget, whose id is
+    # another one in every run.
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [o for o in cell.outputs if _WIDGET not in o.get("data", {})]
     return notebook, None
 
 

@@ -39,7 +39,7 @@ def test_the_book_builds_without_a_warning(built):
 
 
 # Quick to run, and between them with every kind of output.
-SAMPLE = ("carry-away", "ideas", "index", "konfig", "kontext", "refs")
+SAMPLE = ("carry-away", "ideas", "index", "konfig", "kontext", "refs", "trainer")
 
 
 def outputs(notebook) -> list:

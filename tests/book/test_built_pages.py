@@ -101,6 +101,10 @@ def test_nothing_comes_from_another_origin(html):
         assert not re.match(r"(https?:)?//", link["href"]), link
 
 
+def test_there_are_no_widgets(html):
+    assert not html.find_all("script", type=re.compile("widget"))
+
+
 def test_no_style_asks_another_origin(built):
     sheets = list((built[1] / "html").rglob("*.css"))
     assert sheets
