@@ -79,6 +79,12 @@ class IpcKernelManager(AsyncKernelManager):
         """Absolute, since the kernel's working directory is not ours."""
         return str(pathlib.Path(jupyter_runtime_dir()) / uuid.uuid4().hex[:8])
 
+    def format_kernel_cmd(self, extra_arguments=None) -> list[str]:
+        """Start ``book.kernel`` where the kernel's specification starts IPython's."""
+        command = super().format_kernel_cmd(extra_arguments)
+        command[command.index("ipykernel_launcher")] = "book.kernel"
+        return command
+
 
 async def run_page(text: str, name: str) -> tuple[nbformat.NotebookNode, str | None]:
     """Run the cells of a page and return the executed notebook, and what failed.

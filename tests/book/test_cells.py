@@ -174,6 +174,17 @@ def test_the_kernel_runs_in_this_very_environment():
     assert str(DOCS.parent) not in folder
 
 
+def test_a_cell_may_print_while_konfig_has_taken_over_the_imports():
+    # zmq's own lazy import got a stand-in in one build of two, and a flush hung.
+    code = "import time\n\nfrom kauldron import konfig\n\nwith konfig.imports():\n"
+    code += "    for n in range(20):\n"
+    code += "        print(n, flush=True)\n        time.sleep(0.01)"
+    notebook, failure = run_page(page_with(cell(code)), "docs/page.md")
+    assert failure is None
+    (output,) = notebook.cells[-1].outputs
+    assert output.text.split() == [str(n) for n in range(20)]
+
+
 def test_imports_and_records_are_followed(tmp_path):
     (tmp_path / "snippets").mkdir()
     modules = {

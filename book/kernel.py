@@ -1,0 +1,44 @@
+"""Starts the kernel of a page: IPython's own, with one function of zmq mended.
+
+`konfig.imports()` replaces ``__import__`` for the whole process, so the kernel's
+output thread gets stand-ins too: zmq says ``from zmq import ZMQError`` each time it
+looks at a socket. Then a cell's output ends in a traceback of zmq's, now and then, or
+the cell hangs when it prints inside the block.
+"""
+
+import builtins
+import os
+import sys
+import types
+
+from ipykernel import kernelapp
+from zmq.sugar.attrsettr import AttributeSetter
+
+
+def with_own_builtins(function: types.FunctionType) -> types.FunctionType:
+    """Return a copy of a function that keeps today's builtins, ``__import__`` too.
+
+    >>> from unittest import mock
+    >>> def imports():
+    ...     import json
+    ...     return json.__name__
+    >>> kept = with_own_builtins(imports)
+    >>> with mock.patch("builtins.__import__", None):
+    ...     name = kept()
+    >>> name
+    'json'
+    """
+    own = function.__globals__ | {"__builtins__": dict(vars(builtins))}
+    return types.FunctionType(function.__code__, own, function.__name__)
+
+
+def main() -> None:
+    """Run a kernel until it is told to stop."""
+    AttributeSetter.__getattr__ = with_own_builtins(AttributeSetter.__getattr__)
+    # A page's folder holds no modules of ours.
+    sys.path[:] = [path for path in sys.path if path not in ("", os.getcwd())]
+    kernelapp.launch_new_instance()
+
+
+if __name__ == "__main__":
+    main()
