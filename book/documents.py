@@ -22,7 +22,7 @@ from sybil.parsers.myst.lexers import DirectiveInPercentCommentLexer
 from sybil.region import Lexeme
 
 from book.cells import ROOT, cells_of_text
-from book.execution import CELL_TIMEOUT
+from book.running import CELL_TIMEOUT
 
 FOLDER = "__folder_of_this_document__"
 

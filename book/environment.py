@@ -4,6 +4,7 @@ Set here and nowhere else, so that a page cannot pass in one and fail in the oth
 """
 
 import os
+import pathlib
 
 ENVIRONMENT = {
     # The book is about the library, not about an accelerator that a reader may lack.
@@ -29,9 +30,11 @@ ENVIRONMENT = {
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
 }
 
+# This very copy of the book, wherever a page's folder is (MyST-NB #457).
+ROOT = str(pathlib.Path(__file__).resolve().parent.parent)
+
 # Variables that would change results or noise and that a user may have set.
 REMOVED = (
-    "PYTHONPATH",
     "PYTHONSTARTUP",
     "PYTHONWARNINGS",
     "JAX_ENABLE_X64",
@@ -45,6 +48,6 @@ def prepare() -> None:
     Call it before JAX or TensorFlow is imported; both read it only once.
     ``PYTHONHASHSEED`` takes effect in the kernels, which are new processes.
     """
-    os.environ.update(ENVIRONMENT)
+    os.environ.update(ENVIRONMENT, PYTHONPATH=ROOT)
     for name in REMOVED:
         os.environ.pop(name, None)

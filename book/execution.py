@@ -1,205 +1,22 @@
-"""Runs the pages, each in a kernel of its own, before Sphinx reads them.
+"""Has the pages run before Sphinx reads them, and hands the results over.
 
-As many run at once as there are cores; ``BOOK_JOBS`` sets another number.
-
-Sphinx's own part is rendering: MyST-NB is given the executed notebooks and never
-runs anything itself. So there is one place that executes, and a failing cell can
-be reported with ``docs/page.md:LINE`` and its own traceback (MyST-NB warns, or
-raises without either: MyST-NB #248, #616).
+Sphinx's own part is rendering: MyST-NB is given executed notebooks and never runs
+anything itself. A page that has run before with all that it is made from is taken
+from the store.
 """
 
-import asyncio
-import atexit
-import ctypes
-import os
 import pathlib
-import re
-import signal
-import sys
-import tempfile
-import time
-import uuid
 from typing import NoReturn
-from unittest import mock
 
 import nbformat
-from jupyter_client.manager import AsyncKernelManager
-from jupyter_core.paths import jupyter_runtime_dir
 from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-from traitlets import CaselessStrEnum, default
 
-from book.cells import Cell, cells_of_text, problems
-
-# Seconds; generous, because a slow machine is no reason to fail.
-CELL_TIMEOUT = 300
-
-_WIDGET = "application/vnd.jupyter.widget-view+json"
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_CELL_LINE = re.compile(r"Cell In\[(\d+)\], line (\d+)")
+from book import store
+from book.cells import cells_of_text, problems
+from book.running import jobs, run_pages
 
 # The executed pages of this build, by the text of the page.
 _executed: dict[str, nbformat.NotebookNode] = {}
-
-
-class _Loop(asyncio.SelectorEventLoop):
-    """A loop without nbclient's signal handlers.
-
-    They forget the kernel on Ctrl-C and then fail on its absence, with a traceback that
-    asks to report a bug of Sphinx. Without them asyncio cancels the pages, and each
-    page ends its kernel.
-    """
-
-    def add_signal_handler(self, *arguments: object) -> None:
-        raise RuntimeError("nbclient takes this as: not in the main thread")
-
-
-def _die_with_parent() -> None:
-    """Ask Linux to kill this process, a kernel, when the build dies.
-
-    A kernel notices by itself, unless it is busy in native code.
-    """
-    if sys.platform == "linux":
-        set_parent_death_signal = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
-
-
-class IpcKernelManager(AsyncKernelManager):
-    """Talks to kernels over sockets in the file system.
-
-    Kernels on TCP race for ports when several start at once, and say on standard
-    error that their traffic is not encrypted.
-    """
-
-    transport = CaselessStrEnum(["tcp", "ipc"], default_value="ipc", config=True)
-
-    @default("ip")
-    def _socket_path(self) -> str:
-        """Absolute, since the kernel's working directory is not ours."""
-        return str(pathlib.Path(jupyter_runtime_dir()) / uuid.uuid4().hex[:8])
-
-    def format_kernel_cmd(self, extra_arguments=None) -> list[str]:
-        """Start ``book.kernel`` where the kernel's specification starts IPython's."""
-        command = super().format_kernel_cmd(extra_arguments)
-        command[command.index("ipykernel_launcher")] = "book.kernel"
-        return command
-
-
-async def run_page(text: str, name: str) -> tuple[nbformat.NotebookNode, str | None]:
-    """Run the cells of a page and return the executed notebook, and what failed.
-
-    Args:
-      text: the page.
-      name: its path as a reader of the message knows it, such as ``docs/refs.md``.
-
-    Returns:
-      The notebook, and `None` or ``name:LINE: error`` with the traceback.
-    """
-    notebook = read_myst_markdown_notebook(text, add_source_map=True)
-    started = []
-    with tempfile.TemporaryDirectory(prefix="page-") as folder:
-        client = NotebookClient(
-            notebook,
-            timeout=CELL_TIMEOUT,
-            kernel_name="python3",
-            kernel_manager_class=IpcKernelManager,
-            coalesce_streams=True,
-            record_timing=False,
-            store_widget_state=False,
-            resources={"metadata": {"path": folder}},
-            on_cell_start=lambda cell, cell_index: started.append(cell),
-        )
-        try:
-            await client.async_execute(preexec_fn=_die_with_parent)
-        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-            count = sum(cell.cell_type == "code" for cell in started)
-            cell = cells_of_text(text)[count - 1]
-            return notebook, _describe(name, cell, started[-1], error)
-        except RuntimeError as error:
-            # So nbclient says that the kernel did not start; it would complain once
-            # more at the end of the process.
-            atexit.unregister(client._cleanup_kernel)
-            return notebook, f"{name}:1: no kernel: {error}"
-    # A progress bar that is switched off still leaves an empty widget, whose id is
-    # another one in every run.
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.outputs = [o for o in cell.outputs if _WIDGET not in o.get("data", {})]
-    return notebook, None
-
-
-def _describe(
-    name: str, cell: Cell, run: nbformat.NotebookNode, error: Exception
-) -> str:
-    """Return ``name:LINE: error``, and the traceback if the cell's own code raised.
-
-    Args:
-      name: of the page.
-      cell: the cell as it stands on the page.
-      run: the same cell in the notebook, with its outputs.
-      error: what nbclient raised.
-    """
-    for output in run.outputs:
-        if output.output_type == "error":
-            trace = _ANSI.sub("", "\n".join(output.traceback))
-            line = cell.line + _line_in_cell(trace, run.execution_count) - 1
-            # IPython's own subclass on Python 3.13, for a cell that breaks off.
-            kind = output.ename.replace("_IncompleteInputError", "SyntaxError")
-            return f"{name}:{line}: {kind}: {output.evalue}\n\n{trace}"
-    message = _ANSI.sub("", str(error)).strip()
-    return f"{name}:{cell.line}: {type(error).__name__}: {message}"
-
-
-def _line_in_cell(trace: str, execution_count: int | None) -> int:
-    """Return the line of a cell that its traceback reached last, counted from 1.
-
-    Other frames may lie in earlier cells: of a function that is defined there, or of an
-    error that was raised there and is the cause of this one.
-    """
-    lines = [
-        int(line)
-        for cell, line in _CELL_LINE.findall(trace)
-        if execution_count in (int(cell), None)
-    ]
-    return lines[-1] if lines else 1
-
-
-def run_pages(
-    texts: dict[str, str], jobs: int
-) -> dict[str, tuple[nbformat.NotebookNode, str | None, float]]:
-    """Run several pages, at most `jobs` at once.
-
-    Args:
-      texts: the pages, by the name that a message should give them.
-      jobs: how many kernels may be alive at once.
-
-    Returns:
-      For each page what `run_page` returns, and how many seconds it took.
-    """
-
-    async def run_one(name: str, at_once: asyncio.Semaphore):
-        async with at_once:
-            started = time.monotonic()
-            notebook, failure = await run_page(texts[name], name)
-            return notebook, failure, time.monotonic() - started
-
-    async def run_all():
-        at_once = asyncio.Semaphore(jobs)
-        # Long pages first, so that none of them is left over at the end.
-        names = sorted(texts, key=lambda name: -len(cells_of_text(texts[name])))
-        results = await asyncio.gather(*(run_one(name, at_once) for name in names))
-        return dict(zip(names, results, strict=True))
-
-    # The path of a socket may not be long, so it is not below TMPDIR.
-    with (
-        tempfile.TemporaryDirectory(prefix="book-", dir="/tmp") as folder,
-        mock.patch.dict("os.environ", JUPYTER_RUNTIME_DIR=folder),
-    ):
-        try:
-            return asyncio.run(run_all(), loop_factory=_Loop)
-        except KeyboardInterrupt:
-            raise SystemExit("\nInterrupted; the book was not built.") from None
 
 
 def run_outdated_pages(app, env, pages: list[str]) -> None:
@@ -218,11 +35,25 @@ def run_outdated_pages(app, env, pages: list[str]) -> None:
             texts[name], docnames[name] = text, page
     if failures:
         stop(failures)
-    for name, (notebook, failure, seconds) in run_pages(texts, jobs()).items():
-        _executed[texts[name]] = notebook
+    kept = store.Store()
+    waiting = {}
+    for name, text in texts.items():
+        notebook = kept.load(text)
+        if notebook is None:
+            waiting[name] = text
+        else:
+            _executed[text] = notebook
+    if not waiting:
+        return
+    longest_first = sorted(waiting, key=lambda n: kept.seconds(n, waiting[n]))[::-1]
+    waiting = {name: waiting[name] for name in longest_first}
+    for name, (notebook, failure, seconds) in run_pages(waiting, jobs()).items():
         app.book_seconds[docnames[name]] = seconds
         if failure:
             failures.append(failure)
+        else:
+            _executed[texts[name]] = notebook
+            kept.save(name, texts[name], notebook, seconds)
     if failures:
         stop(failures)
 
@@ -237,18 +68,6 @@ def stop(failures: list[str]) -> NoReturn:
       SystemExit: always.
     """
     raise SystemExit("\n\n".join(["", *sorted(failures), "The book was not built."]))
-
-
-def jobs() -> int:
-    """Return how many pages run at once: ``BOOK_JOBS``, or the number of cores.
-
-    Raises:
-      SystemExit: if ``BOOK_JOBS`` is not a positive number.
-    """
-    wanted = os.environ.get("BOOK_JOBS") or str(os.cpu_count() or 1)
-    if not wanted.isdecimal() or int(wanted) < 1:
-        raise SystemExit(f"BOOK_JOBS should be a number of pages, not {wanted!r}.")
-    return int(wanted)
 
 
 def executed(text: str) -> nbformat.NotebookNode:

@@ -21,8 +21,13 @@ def sphinx(
     docs: str = "docs",
     page: str = "",
     repository: str = "",
+    store: pathlib.Path | None = None,
 ) -> subprocess.CompletedProcess:
-    """Build the book in `root` as the Makefile does, below `out`."""
+    """Build the book in `root` as the Makefile does, below `out`.
+
+    What has been executed is kept in `store`, by default one folder for all tests, so
+    that no page is run by a kernel twice unless a test wants it.
+    """
     return subprocess.run(
         [
             sys.executable,
@@ -40,10 +45,20 @@ def sphinx(
             str(out / "html"),
         ],
         cwd=root,
-        env=os.environ | {"BOOK_PAGE": page, "BOOK_REPOSITORY": repository},
+        env=os.environ
+        | {"BOOK_PAGE": page, "BOOK_REPOSITORY": repository}
+        | ({"BOOK_STORE": str(store)} if store else {}),
         capture_output=True,
         text=True,
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def store_of_the_tests(tmp_path_factory):
+    """Begin with an empty store: what a test sees has run in this session."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BOOK_STORE", str(tmp_path_factory.mktemp("executed")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import snippets
 from book import documents
 from book.cells import DOCS, cells, cells_of_text, made_from, pages, problems
 from book.documents import CellParser
-from book.execution import run_pages
+from book.running import run_pages
 
 FRONT = "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n\n"
 FENCE = re.compile(

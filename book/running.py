@@ -1,0 +1,244 @@
+"""Runs pages, each in a kernel of its own, several at once.
+
+There is one place that executes, so a failing cell can be reported with
+``docs/page.md:LINE`` and its own traceback (MyST-NB warns, or raises without either:
+MyST-NB #248, #616).
+"""
+
+import asyncio
+import atexit
+import contextlib
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import time
+import uuid
+from unittest import mock
+
+import nbformat
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_core.paths import jupyter_runtime_dir
+from myst_nb.core.read import read_myst_markdown_notebook
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from traitlets import CaselessStrEnum, default
+
+from book import leash, warm
+from book.cells import Cell, cells_of_text
+
+# Seconds; generous, because a slow machine is no reason to fail.
+CELL_TIMEOUT = 300
+
+_WIDGET = "application/vnd.jupyter.widget-view+json"
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_CELL_LINE = re.compile(r"Cell In\[(\d+)\], line (\d+)")
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """A loop without nbclient's signal handlers.
+
+    They forget the kernel on Ctrl-C and then fail on its absence, with a traceback that
+    asks to report a bug of Sphinx. Without them asyncio cancels the pages, and each
+    page ends its kernel.
+    """
+
+    def add_signal_handler(self, *arguments: object) -> None:
+        raise RuntimeError("nbclient takes this as: not in the main thread")
+
+
+class IpcKernelManager(AsyncKernelManager):
+    """Talks to kernels over sockets in the file system.
+
+    Kernels on TCP race for ports when several start at once, and say on standard
+    error that their traffic is not encrypted.
+    """
+
+    transport = CaselessStrEnum(["tcp", "ipc"], default_value="ipc", config=True)
+
+    @default("ip")
+    def _socket_path(self) -> str:
+        """Absolute, since the kernel's working directory is not ours."""
+        return str(pathlib.Path(jupyter_runtime_dir()) / uuid.uuid4().hex[:8])
+
+    def format_kernel_cmd(self, extra_arguments=None) -> list[str]:
+        """Start ``book.kernel`` where the kernel's specification starts IPython's."""
+        command = super().format_kernel_cmd(extra_arguments)
+        command[command.index("ipykernel_launcher")] = "book.kernel"
+        return command
+
+
+class WarmKernelManager(IpcKernelManager):
+    """Starts kernels as forks of the process of `book.warm`."""
+
+    @property
+    def kernel_spec(self):
+        """Return the kernel's specification, which names who starts it."""
+        spec = super().kernel_spec
+        spec.metadata["kernel_provisioner"] = {"provisioner_name": "book-warm"}
+        return spec
+
+
+async def _run_page(
+    text: str, name: str, manager: type[IpcKernelManager]
+) -> tuple[nbformat.NotebookNode, str | None]:
+    notebook = read_myst_markdown_notebook(text, add_source_map=True)
+    started = []
+    with tempfile.TemporaryDirectory(prefix="page-") as folder:
+        client = NotebookClient(
+            notebook,
+            timeout=CELL_TIMEOUT,
+            kernel_name="python3",
+            kernel_manager_class=manager,
+            coalesce_streams=True,
+            record_timing=False,
+            store_widget_state=False,
+            resources={"metadata": {"path": folder}},
+            on_cell_start=lambda cell, cell_index: started.append(cell),
+        )
+        try:
+            await client.async_execute(preexec_fn=leash.die_with_parent)
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+            count = sum(cell.cell_type == "code" for cell in started)
+            cell = cells_of_text(text)[count - 1]
+            return notebook, _describe(name, cell, started[-1], error)
+        except RuntimeError as error:
+            # So nbclient says that the kernel did not start; it would complain once
+            # more at the end of the process.
+            atexit.unregister(client._cleanup_kernel)
+            if manager is WarmKernelManager:
+                raise warm.WarmKernelsFailed(str(error)) from error
+            return notebook, f"{name}:1: no kernel: {error}"
+    # A progress bar that is switched off still leaves an empty widget, whose id is
+    # another one in every run.
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [o for o in cell.outputs if _WIDGET not in o.get("data", {})]
+    return notebook, None
+
+
+def _describe(
+    name: str, cell: Cell, run: nbformat.NotebookNode, error: Exception
+) -> str:
+    """Return ``name:LINE: error``, and the traceback if the cell's own code raised.
+
+    Args:
+      name: of the page.
+      cell: the cell as it stands on the page.
+      run: the same cell in the notebook, with its outputs.
+      error: what nbclient raised.
+    """
+    for output in run.outputs:
+        if output.output_type == "error":
+            trace = _ANSI.sub("", "\n".join(output.traceback))
+            line = cell.line + _line_in_cell(trace, run.execution_count) - 1
+            # IPython's own subclass on Python 3.13, for a cell that breaks off.
+            kind = output.ename.replace("_IncompleteInputError", "SyntaxError")
+            return f"{name}:{line}: {kind}: {output.evalue}\n\n{trace}"
+    message = _ANSI.sub("", str(error)).strip()
+    return f"{name}:{cell.line}: {type(error).__name__}: {message}"
+
+
+def _line_in_cell(trace: str, execution_count: int | None) -> int:
+    """Return the line of a cell that its traceback reached last, counted from 1.
+
+    Other frames may lie in earlier cells: of a function that is defined there, or of an
+    error that was raised there and is the cause of this one.
+    """
+    lines = [
+        int(line)
+        for cell, line in _CELL_LINE.findall(trace)
+        if execution_count in (int(cell), None)
+    ]
+    return lines[-1] if lines else 1
+
+
+def run_pages(
+    texts: dict[str, str], jobs: int, warm_up: bool | None = None
+) -> dict[str, tuple[nbformat.NotebookNode, str | None, float]]:
+    """Run several pages, at most `jobs` at once.
+
+    Kernels are forks of a process that has imported everything, or are started anew
+    where that cannot be done, and for a single page: it imports only what it needs.
+
+    Args:
+      texts: the pages, by the name that a message should give them, such as
+        ``docs/refs.md``; those that take long should come first.
+      jobs: how many kernels may be alive at once.
+      warm_up: whether to fork kernels; by default, if it is worth it.
+
+    Returns:
+      For each page the notebook; `None` or ``name:LINE: error`` with the traceback; and
+      how many seconds it took.
+    """
+    if warm_up is None:
+        warm_up = len(texts) > 1 and warm_kernels()
+
+    async def run_one(name: str, at_once: asyncio.Semaphore, forks: bool):
+        async with at_once:
+            started = time.monotonic()
+            result = await _run_page_anyhow(texts[name], name, forks)
+            return *result, time.monotonic() - started
+
+    async def run_all():
+        at_once = asyncio.Semaphore(jobs)
+        async with contextlib.AsyncExitStack() as stack:
+            forks = warm_up
+            if forks:
+                try:
+                    await stack.enter_async_context(warm.warm_process())
+                except warm.WarmKernelsFailed as error:
+                    _say_that_it_is_cold(error)
+                    forks = False
+            runs = (run_one(name, at_once, forks) for name in texts)
+            return dict(zip(texts, await asyncio.gather(*runs), strict=True))
+
+    # The path of a socket may not be long, so it is not below TMPDIR.
+    with (
+        tempfile.TemporaryDirectory(prefix="book-", dir="/tmp") as folder,
+        mock.patch.dict("os.environ", JUPYTER_RUNTIME_DIR=folder),
+    ):
+        try:
+            return asyncio.run(run_all(), loop_factory=_Loop)
+        except KeyboardInterrupt:
+            raise SystemExit("\nInterrupted; the book was not built.") from None
+
+
+async def _run_page_anyhow(
+    text: str, name: str, forks: bool
+) -> tuple[nbformat.NotebookNode, str | None]:
+    if forks:
+        try:
+            return await _run_page(text, name, WarmKernelManager)
+        except warm.WarmKernelsFailed as error:
+            _say_that_it_is_cold(error)
+    return await _run_page(text, name, IpcKernelManager)
+
+
+def _say_that_it_is_cold(error: warm.WarmKernelsFailed) -> None:
+    print(f"Ordinary kernels, since a warm one failed: {error}", file=sys.stderr)
+
+
+def warm_kernels() -> bool:
+    """Tell whether kernels may be forked: unless ``BOOK_KERNEL`` is ``cold``.
+
+    Raises:
+      SystemExit: if ``BOOK_KERNEL`` is neither ``cold`` nor ``warm``.
+    """
+    wanted = os.environ.get("BOOK_KERNEL") or "warm"
+    if wanted not in ("cold", "warm"):
+        raise SystemExit(f"BOOK_KERNEL should be cold or warm, not {wanted!r}.")
+    return wanted == "warm" and hasattr(os, "fork")
+
+
+def jobs() -> int:
+    """Return how many pages run at once: ``BOOK_JOBS``, or the number of cores.
+
+    Raises:
+      SystemExit: if ``BOOK_JOBS`` is not a positive number.
+    """
+    wanted = os.environ.get("BOOK_JOBS") or str(os.cpu_count() or 1)
+    if not wanted.isdecimal() or int(wanted) < 1:
+        raise SystemExit(f"BOOK_JOBS should be a number of pages, not {wanted!r}.")
+    return int(wanted)

@@ -1,0 +1,153 @@
+"""Keeps executed pages, so that a page runs again only when it would come out anew.
+
+An entry's name is a hash of all that a page is made from: its cells, the snippet
+modules and records that they reach, what is installed, Python, and the environment of
+the kernels. Prose is not part of it. jupyter-cache, which stock builds use, knows the
+cells alone and keeps stale pages when a module changes (MyST-NB #299).
+
+The folder can be deleted at any time. Entries are written whole or not at all, and
+one that was damaged is not used.
+"""
+
+import contextlib
+import functools
+import hashlib
+import importlib.metadata
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+import nbformat
+from myst_nb.core.read import read_myst_markdown_notebook
+
+from book.cells import ROOT, cells_of_text, made_from
+from book.environment import ENVIRONMENT
+
+# Enough for some branches of a book of fifty pages; the oldest go first.
+ENTRIES = 400
+
+# What else decides how a page comes out.
+_ALWAYS = ("requirements.lock", "book/running.py", "book/kernel.py")
+
+
+@functools.cache
+def _installed() -> list[tuple[str, str]]:
+    """Return names and versions of all packages; a lock may not have been followed."""
+    return sorted((d.name, d.version) for d in importlib.metadata.distributions())
+
+
+def key(text: str, root: pathlib.Path = ROOT) -> str:
+    r"""Return the hash of all that decides what the cells of a page give.
+
+    >>> front = "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n"
+    >>> cell = "```{code-cell} python\n1 + 1\n```\n"
+    >>> key(front + "Words.\n\n" + cell) == key(front + "Other words.\n\n" + cell)
+    True
+    >>> key(front + cell) == key(front + cell.replace("1", "2"))
+    False
+    """
+    cells = cells_of_text(text)
+    paths = made_from([cell.source for cell in cells], root)
+    paths |= {root / name for name in _ALWAYS}
+    parts = {
+        "cells": [(cell.source, cell.tags) for cell in cells],
+        "files": {
+            path.relative_to(root).as_posix(): _hash(path.read_bytes())
+            for path in sorted(paths)
+        },
+        "python": sys.version,
+        "installed": _installed(),
+        "environment": ENVIRONMENT,
+    }
+    return _hash(json.dumps(parts, sort_keys=True).encode())
+
+
+class Store:
+    """The folder of executed pages.
+
+    Args:
+      folder: where; by default ``BOOK_STORE``, or ``_build/executed``.
+    """
+
+    def __init__(self, folder: pathlib.Path | None = None):
+        named = os.environ.get("BOOK_STORE")
+        self.folder = folder or pathlib.Path(named or ROOT / "_build" / "executed")
+
+    def load(self, text: str) -> nbformat.NotebookNode | None:
+        """Return the page as a notebook with its outputs, or `None`."""
+        path = self.folder / f"{key(text)}.json"
+        try:
+            check, outputs = path.read_text("utf-8").split("\n", 1)
+        except (OSError, ValueError):
+            return None
+        if check != _hash(outputs.encode()):
+            return None  # damaged: the page runs again and replaces it
+        notebook = read_myst_markdown_notebook(text, add_source_map=True)
+        code = (cell for cell in notebook.cells if cell.cell_type == "code")
+        for cell, (count, kept) in zip(
+            code, json.loads(outputs)["outputs"], strict=True
+        ):
+            cell.execution_count = count
+            cell.outputs = [nbformat.from_dict(output) for output in kept]
+        with contextlib.suppress(OSError):
+            os.utime(path)  # it was used
+        return notebook
+
+    def save(
+        self, name: str, text: str, notebook: nbformat.NotebookNode, seconds: float
+    ) -> None:
+        """Keep what a page gave; a page that failed should not come here.
+
+        Args:
+          name: the page's, to guess how long it takes next time.
+          text: the page.
+          notebook: the same, executed.
+          seconds: how long it ran.
+        """
+        outputs = [
+            (cell.execution_count, cell.outputs)
+            for cell in notebook.cells
+            if cell.cell_type == "code"
+        ]
+        content = json.dumps({"outputs": outputs}, sort_keys=True)
+        self._write(f"{key(text)}.json", f"{_hash(content.encode())}\n{content}")
+        self._write(f"{pathlib.Path(name).stem}.seconds", f"{seconds:.1f}")
+        entries = sorted(self.folder.glob("*.json"), key=lambda path: _age(path))
+        for old in entries[ENTRIES:]:
+            old.unlink(missing_ok=True)
+
+    def seconds(self, name: str, text: str) -> float:
+        """Return how long a page took when it last ran, or a guess from its cells."""
+        try:
+            path = self.folder / f"{pathlib.Path(name).stem}.seconds"
+            return float(path.read_text("utf-8"))
+        except (OSError, ValueError):
+            return float(len(cells_of_text(text)))
+
+    def _write(self, name: str, content: str) -> None:
+        """Write a file in one step; a full disk costs the entry, not the build."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(
+                "w", encoding="utf-8", dir=self.folder, suffix=".part", delete=False
+            ) as file:
+                file.write(content)
+            os.replace(file.name, self.folder / name)
+        except OSError as error:
+            print(f"The store of executed pages: {error}", file=sys.stderr)
+            with contextlib.suppress(OSError, NameError):
+                os.unlink(file.name)
+
+
+def _age(path: pathlib.Path) -> float:
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:  # another build has just removed it
+        return float("inf")
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,351 @@
+"""Kernels that start in a moment: forked from one process that has imported everything.
+
+Importing Kauldron's trainer takes longer than most pages run. So a build starts one
+process that imports what the book uses and touches no device; each page's kernel is a
+fork of it, with a session, a folder and an environment of its own.
+
+When the build ends, however it ends, the system closes its end of a socket. The
+process sees that, kills the kernels with all that they started, and ends.
+"""
+
+import asyncio
+import contextlib
+import gc
+import importlib
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import warnings
+from collections.abc import AsyncIterator
+from typing import NoReturn
+
+from jupyter_client.provisioning import LocalProvisioner
+
+from book.leash import die_with_parent
+
+# Seconds for the imports, which take fifty on a busy machine without byte code, and for
+# a fork to say that it is there.
+PATIENCE, MOMENT = 300, 30
+
+# What pages and snippets import, and what costs time. Not `snippets`: a kernel reads
+# them as they are when it starts.
+MODULES = (
+    "ipykernel.kernelapp",
+    "IPython.core.magics",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.figure",
+    "myst_nb.ext.glue",
+    "tensorflow",
+    "tensorboard.backend.event_processing.event_accumulator",
+    "tensorboard.summary.writer",
+    "jax.numpy",
+    "jaxtyping",
+    "flax.linen",
+    "optax",
+    "orbax.checkpoint",
+    "etils.ecolab.inspects",
+    "kauldron.konfig",
+    "kauldron.kontext",
+    "kauldron.ktyping",
+    "kauldron.typing",
+    "simple_parsing",
+    "tabulate",
+    "wadler_lindig",
+)
+PARTS_OF_KD = ("ckpts", "data", "evals", "losses", "metrics", "nn", "optim", "train")
+
+
+class WarmKernelsFailed(Exception):
+    """The process that forks kernels did not start, or has ended."""
+
+
+# --- in the build ---------------------------------------------------------------------
+
+
+class Forked:
+    """A kernel, as far as the build sees it: like a `subprocess.Popen`.
+
+    Args:
+      pid: of the kernel.
+      report: carries the kernel's exit status when it has ended.
+    """
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, pid: int, report: socket.socket):
+        self.pid = pid
+        self.returncode: int | None = None
+        self._report = report
+
+    def poll(self, wait: bool = False) -> int | None:
+        """Return the exit status, or `None` if the kernel is alive."""
+        if self.returncode is None:
+            self._report.setblocking(wait)
+            try:
+                # Nothing at all: the process that forks is dead, and took it along.
+                self.returncode = int(self._report.recv(64) or -signal.SIGKILL)
+            except BlockingIOError:
+                return None
+            self._report.close()
+        return self.returncode
+
+    def wait(self) -> int:
+        """Return the exit status when the kernel has ended."""
+        return self.poll(wait=True)
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the kernel, if it is alive."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask the kernel to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the kernel."""
+        self.send_signal(signal.SIGKILL)
+
+
+class WarmProcess:
+    """The process that forks kernels, seen from the build."""
+
+    def __init__(self):
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "book.warm", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the build, which closes it
+            )
+
+    async def ready(self) -> None:
+        """Wait until everything is imported.
+
+        Raises:
+          WarmKernelsFailed: if that failed, or takes too long.
+        """
+        await _answer(self._control, PATIENCE)
+
+    async def fork(self, command: list[str], cwd: str, env: dict[str, str]) -> Forked:
+        """Start a kernel.
+
+        Args:
+          command: as for a kernel that is started anew; its connection file counts.
+          cwd: the folder in which the kernel runs.
+          env: its environment.
+
+        Raises:
+          WarmKernelsFailed: if there is no such process, or it does not answer.
+        """
+        report, theirs = socket.socketpair()
+        try:
+            with theirs:
+                socket.send_fds(self._control, [b"k"], [theirs.fileno()])
+            request = {"argv": command[command.index("-f") :], "cwd": cwd, "env": env}
+            report.sendall(json.dumps(request).encode() + b"\n")
+            return Forked(int(await _answer(report, MOMENT)), report)
+        except OSError as error:
+            report.close()
+            raise WarmKernelsFailed("its process has ended") from error
+
+    def close(self) -> None:
+        """End the process, and with it all kernels that are still alive."""
+        self._control.close()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+async def _answer(connection: socket.socket, seconds: float) -> bytes:
+    connection.setblocking(False)
+    receive = asyncio.get_running_loop().sock_recv(connection, 64)
+    try:
+        answer = await asyncio.wait_for(receive, seconds)
+    except TimeoutError:
+        raise WarmKernelsFailed(f"no answer for {seconds} seconds") from None
+    if not answer:
+        raise WarmKernelsFailed("its process has ended")
+    return answer
+
+
+_process: WarmProcess | None = None
+
+
+@contextlib.asynccontextmanager
+async def warm_process() -> AsyncIterator[None]:
+    """Let kernels be forked within the block.
+
+    Raises:
+      WarmKernelsFailed: if the process could not be started.
+    """
+    global _process
+    _process = WarmProcess()
+    try:
+        await _process.ready()
+        yield
+    finally:
+        _process.close()
+        _process = None
+
+
+class WarmProvisioner(LocalProvisioner):
+    """Lets jupyter_client start kernels as forks (an entry point in pyproject.toml)."""
+
+    async def launch_kernel(self, cmd: list[str], **kwargs) -> dict:
+        """Fork a kernel instead of starting a process anew."""
+        if _process is None:
+            raise WarmKernelsFailed("there is no process to fork from")
+        cwd = kwargs.get("cwd") or os.getcwd()
+        self.process = await _process.fork(cmd, cwd, kwargs.get("env") or {})
+        self.pid = self.pgid = self.process.pid
+        self.cwd = cwd
+        return self.connection_info
+
+
+# --- in the process that forks --------------------------------------------------------
+
+
+class _Current:
+    """Stands for ``sys.stdout`` or ``sys.stderr``, whatever that is at the moment.
+
+    Loggers keep the stream that they find when they are imported, and a kernel has
+    others: absl's messages ended on the terminal of the build.
+    """
+
+    def __init__(self, name: str):
+        self._name = name
+        self.buffer = getattr(sys, f"__{name}__").buffer  # which a kernel's have not
+
+    def __getattr__(self, name: str):
+        now = getattr(sys, self._name)
+        return getattr(getattr(sys, f"__{self._name}__") if now is self else now, name)
+
+
+def import_modules() -> None:
+    """Import what the book uses.
+
+    Raises:
+      RuntimeError: if that started a JAX backend, which no fork would survive.
+    """
+    sys.stdout, sys.stderr = _Current("stdout"), _Current("stderr")
+    for name in MODULES:
+        importlib.import_module(name)
+    kd = importlib.import_module("kauldron.kd")
+    for part in PARTS_OF_KD:  # which are imported when something in them is looked at
+        for name in dir(getattr(kd, part)):
+            with contextlib.suppress(ImportError, AttributeError):
+                getattr(getattr(kd, part), name)
+    bridge = importlib.import_module("jax._src.xla_bridge")
+    if bridge.backends_are_initialized():
+        raise RuntimeError("an import has started a JAX backend; kernels cannot fork")
+
+
+def serve(control: socket.socket) -> None:
+    """Fork a kernel for each socket that arrives, until the build is gone.
+
+    Args:
+      control: brings the sockets; closed by the build when it ends.
+    """
+    reports: dict[int, socket.socket] = {}
+    woken, wakes = socket.socketpair()
+    for end in (woken, wakes):
+        end.setblocking(False)
+    signal.set_wakeup_fd(wakes.fileno())
+    signal.signal(signal.SIGCHLD, lambda *arguments: None)
+    selector = selectors.DefaultSelector()
+    selector.register(control, selectors.EVENT_READ)
+    selector.register(woken, selectors.EVENT_READ)
+    try:
+        while True:
+            ready = {key.fileobj for key, _ in selector.select()}
+            if woken in ready:
+                woken.recv(4096)
+                _report_the_ended(reports)
+            if control in ready:
+                message, files, *_ = socket.recv_fds(control, 1, 1)
+                if not message:
+                    return
+                report = socket.socket(fileno=files[0])
+                pid = os.fork()
+                if not pid:
+                    for other in (control, woken, wakes, *reports.values()):
+                        other.close()
+                    _become_a_kernel(report)
+                reports[pid] = report
+                with contextlib.suppress(OSError):  # the build may be gone
+                    report.sendall(str(pid).encode())
+    finally:
+        for pid in reports:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+
+
+def _report_the_ended(reports: dict[int, socket.socket]) -> None:
+    while reports:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        # What the kernel started and left behind, a cell's subprocess for one.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        report = reports.pop(pid)
+        with contextlib.suppress(OSError):
+            report.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+        report.close()
+
+
+def _become_a_kernel(report: socket.socket) -> NoReturn:
+    """Run a kernel in this new process, and end with it."""
+    status = 1
+    try:
+        os.setsid()
+        die_with_parent()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        with report, report.makefile() as file:
+            request = json.loads(file.readline())
+        os.chdir(request["cwd"])
+        os.environ.clear()
+        os.environ.update(request["env"])
+        parent = f"--IPKernelApp.parent_handle={os.getppid()}"
+        sys.argv = ["ipykernel_launcher", *request["argv"], parent]
+        from book import kernel
+
+        kernel.main()
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        for stream in (sys.__stdout__, sys.__stderr__):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        os._exit(status)
+
+
+def main() -> None:
+    """Import everything, then fork for the build at the other end of the socket."""
+    die_with_parent()
+    control = socket.socket(fileno=int(sys.argv[1]))
+    # Python warns of each fork beside TensorFlow's threads, which no fork uses.
+    warnings.filterwarnings("ignore", category=DeprecationWarning, message=".*fork")
+    import_modules()
+    # From here on the end of the build is seen at the socket, and the kernels go first.
+    die_with_parent(False)
+    gc.collect()
+    gc.freeze()  # or the first collection in a kernel would copy all that was imported
+    control.sendall(b"ready")
+    serve(control)
+
+
+if __name__ == "__main__":
+    main()
