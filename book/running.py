@@ -173,7 +173,7 @@ def run_pages(
       how many seconds it took.
     """
     if warm_up is None:
-        warm_up = len(texts) > 1 and warm_kernels()
+        warm_up = warm_kernels() and (len(texts) > 1 or "BOOK_WARM" in os.environ)
 
     async def run_one(name: str, at_once: asyncio.Semaphore, forks: bool):
         async with at_once:

@@ -6,6 +6,9 @@ fork of it, with a session, a folder and an environment of its own.
 
 When the build ends, however it ends, the system closes its end of a socket. The
 process sees that, kills the kernels with all that they started, and ends.
+
+Several builds may share one process, such as those of ``make live`` and of the tests:
+`shared_process` keeps it, and names its address in ``BOOK_WARM``.
 """
 
 import asyncio
@@ -19,9 +22,11 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import warnings
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import NoReturn
+from unittest import mock
 
 from jupyter_client.provisioning import LocalProvisioner
 
@@ -112,17 +117,28 @@ class Forked:
 
 
 class WarmProcess:
-    """The process that forks kernels, seen from the build."""
+    """The process that forks kernels, seen from a build.
 
-    def __init__(self):
-        self._control, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "book.warm", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is for the build, which closes it
-            )
+    Args:
+      address: of one that is kept for several builds; by default, one is started.
+
+    Raises:
+      WarmKernelsFailed: if there is none at the address.
+    """
+
+    def __init__(self, address: str | None = None):
+        self._process = None
+        if address:
+            self._control = socket.socket(socket.AF_UNIX)
+            try:
+                self._control.connect(address)
+            except OSError as error:
+                self._control.close()
+                raise WarmKernelsFailed(f"{address}: {error}") from error
+        else:
+            self._control, theirs = socket.socketpair()
+            with theirs:
+                self._process = start(theirs)
 
     async def ready(self) -> None:
         """Wait until everything is imported.
@@ -157,11 +173,51 @@ class WarmProcess:
     def close(self) -> None:
         """End the process, and with it all kernels that are still alive."""
         self._control.close()
+        if self._process:
+            end(self._process)
+
+
+def start(*sockets: socket.socket) -> subprocess.Popen:
+    """Start a process that forks kernels until its first socket's other end is closed.
+
+    Args:
+      sockets: the one to its owner, and perhaps one to which other builds connect.
+    """
+    descriptors = [each.fileno() for each in sockets]
+    return subprocess.Popen(
+        [sys.executable, "-m", "book.warm", *map(str, descriptors)],
+        pass_fds=descriptors,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for the build, which then closes its end
+    )
+
+
+def end(process: subprocess.Popen) -> None:
+    """Wait for a process whose socket was closed; kill it if it is still importing."""
+    try:
+        process.wait(timeout=3)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def shared_process() -> Iterator[str]:
+    """Keep one process for all builds within the block, and return its address."""
+    # The path of a socket may not be long, so it is not below TMPDIR.
+    with tempfile.TemporaryDirectory(prefix="book-", dir="/tmp") as folder:
+        address = os.path.join(folder, "warm")
+        ours, theirs = socket.socketpair()
+        with theirs, socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(address)
+            listener.listen()  # from now on; a build that comes early waits
+            process = start(theirs, listener)
         try:
-            self._process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            with mock.patch.dict(os.environ, BOOK_WARM=address):
+                yield address
+        finally:
+            ours.close()
+            end(process)
 
 
 async def _answer(connection: socket.socket, seconds: float) -> bytes:
@@ -187,7 +243,7 @@ async def warm_process() -> AsyncIterator[None]:
       WarmKernelsFailed: if the process could not be started.
     """
     global _process
-    _process = WarmProcess()
+    _process = WarmProcess(os.environ.get("BOOK_WARM"))
     try:
         await _process.ready()
         yield
@@ -248,58 +304,92 @@ def import_modules() -> None:
         raise RuntimeError("an import has started a JAX backend; kernels cannot fork")
 
 
-def serve(control: socket.socket) -> None:
-    """Fork a kernel for each socket that arrives, until the build is gone.
+class Server:
+    """Forks a kernel for each socket that a build sends.
 
     Args:
-      control: brings the sockets; closed by the build when it ends.
+      owner: the connection to whoever started this process.
+      listener: where other builds connect, or `None`.
     """
-    reports: dict[int, socket.socket] = {}
-    woken, wakes = socket.socketpair()
-    for end in (woken, wakes):
-        end.setblocking(False)
-    signal.set_wakeup_fd(wakes.fileno())
-    signal.signal(signal.SIGCHLD, lambda *arguments: None)
-    selector = selectors.DefaultSelector()
-    selector.register(control, selectors.EVENT_READ)
-    selector.register(woken, selectors.EVENT_READ)
-    try:
-        while True:
-            ready = {key.fileobj for key, _ in selector.select()}
-            if woken in ready:
-                woken.recv(4096)
-                _report_the_ended(reports)
-            if control in ready:
-                message, files, *_ = socket.recv_fds(control, 1, 1)
-                if not message:
-                    return
-                report = socket.socket(fileno=files[0])
-                pid = os.fork()
-                if not pid:
-                    for other in (control, woken, wakes, *reports.values()):
-                        other.close()
-                    _become_a_kernel(report)
-                reports[pid] = report
-                with contextlib.suppress(OSError):  # the build may be gone
-                    report.sendall(str(pid).encode())
-    finally:
-        for pid in reports:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
 
+    def __init__(self, owner: socket.socket, listener: socket.socket | None = None):
+        self.owner = owner
+        self.listener = listener
+        # For each kernel, where to report its end, and the build that it belongs to.
+        self.kernels: dict[int, tuple[socket.socket, socket.socket]] = {}
+        self.selector = selectors.DefaultSelector()
 
-def _report_the_ended(reports: dict[int, socket.socket]) -> None:
-    while reports:
-        pid, status = os.waitpid(-1, os.WNOHANG)
-        if not pid:
-            return
-        # What the kernel started and left behind, a cell's subprocess for one.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
-        report = reports.pop(pid)
+    def serve(self) -> None:
+        """Fork until the owner is gone; then end all kernels."""
+        ended, wakes = socket.socketpair()
+        for each in (ended, wakes):
+            each.setblocking(False)
+        signal.set_wakeup_fd(wakes.fileno())
+        signal.signal(signal.SIGCHLD, lambda *arguments: None)
+        self.selector.register(ended, selectors.EVENT_READ, self._report)
+        self._welcome(self.owner)
+        if self.listener:
+            self.selector.register(
+                self.listener,
+                selectors.EVENT_READ,
+                lambda listener: self._welcome(listener.accept()[0]),
+            )
+        while self.owner.fileno() >= 0:
+            for key, _ in self.selector.select():
+                if key.fileobj.fileno() >= 0:
+                    key.data(key.fileobj)
+
+    def _welcome(self, build: socket.socket) -> None:
+        self.selector.register(build, selectors.EVENT_READ, self._fork)
         with contextlib.suppress(OSError):
-            report.sendall(str(os.waitstatus_to_exitcode(status)).encode())
-        report.close()
+            build.sendall(b"ready")
+
+    def _fork(self, build: socket.socket) -> None:
+        try:
+            message, files, *_ = socket.recv_fds(build, 1, 1)
+        except OSError:
+            message = b""
+        if not message:
+            self._dismiss(build)
+            return
+        report = socket.socket(fileno=files[0])
+        pid = os.fork()
+        if not pid:
+            signal.set_wakeup_fd(-1)
+            for key in list(self.selector.get_map().values()):
+                key.fileobj.close()
+            for other, _ in self.kernels.values():
+                other.close()
+            _become_a_kernel(report)
+        self.kernels[pid] = report, build
+        with contextlib.suppress(OSError):  # the build may be gone
+            report.sendall(str(pid).encode())
+
+    def _dismiss(self, build: socket.socket) -> None:
+        """Kill what a build has left, because it is gone."""
+        self.selector.unregister(build)
+        build.close()
+        for pid, (_, owner) in self.kernels.items():
+            if owner is build or build is self.owner:
+                _kill_group(pid)
+
+    def _report(self, ended: socket.socket) -> None:
+        """Tell the builds which of their kernels have ended, and how."""
+        ended.recv(4096)
+        while self.kernels:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            _kill_group(pid)  # what it started and left, a cell's subprocess for one
+            report, _ = self.kernels.pop(pid)
+            with contextlib.suppress(OSError):
+                report.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+            report.close()
+
+
+def _kill_group(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
 
 
 def _become_a_kernel(report: socket.socket) -> NoReturn:
@@ -308,13 +398,14 @@ def _become_a_kernel(report: socket.socket) -> NoReturn:
     try:
         os.setsid()
         die_with_parent()
-        signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         with report, report.makefile() as file:
             request = json.loads(file.readline())
         os.chdir(request["cwd"])
         os.environ.clear()
         os.environ.update(request["env"])
+        # As for a kernel that is started anew; another build may be another folder's.
+        sys.path[:0] = [p for p in os.environ.get("PYTHONPATH", "").split(":") if p]
         parent = f"--IPKernelApp.parent_handle={os.getppid()}"
         sys.argv = ["ipykernel_launcher", *request["argv"], parent]
         from book import kernel
@@ -335,7 +426,7 @@ def _become_a_kernel(report: socket.socket) -> NoReturn:
 def main() -> None:
     """Import everything, then fork for the build at the other end of the socket."""
     die_with_parent()
-    control = socket.socket(fileno=int(sys.argv[1]))
+    owner, *listeners = (socket.socket(fileno=int(each)) for each in sys.argv[1:])
     # Python warns of each fork beside TensorFlow's threads, which no fork uses.
     warnings.filterwarnings("ignore", category=DeprecationWarning, message=".*fork")
     import_modules()
@@ -343,8 +434,7 @@ def main() -> None:
     die_with_parent(False)
     gc.collect()
     gc.freeze()  # or the first collection in a kernel would copy all that was imported
-    control.sendall(b"ready")
-    serve(control)
+    Server(owner, *listeners).serve()
 
 
 if __name__ == "__main__":

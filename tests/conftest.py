@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
+from book import warm
+
 IGNORED = shutil.ignore_patterns(
     ".venv", ".tools", "_build", "__pycache__", ".*_cache", ".hypothesis"
 )
@@ -62,7 +64,14 @@ def store_of_the_tests(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def build() -> Callable:
+def warm_kernels():
+    """Import everything once for all kernels of the tests."""
+    with warm.shared_process():
+        yield
+
+
+@pytest.fixture(scope="session")
+def build(warm_kernels) -> Callable:
     """Return the function that builds a book."""
     return sphinx
 
@@ -80,7 +89,12 @@ def copy_of_book(root, tmp_path_factory) -> Callable[[], pathlib.Path]:
 
 
 @pytest.fixture(scope="session")
-def built(root, tmp_path_factory) -> tuple[subprocess.CompletedProcess, pathlib.Path]:
-    """Return the finished build of the book and the folder that it wrote to."""
+def built(
+    root, build, tmp_path_factory
+) -> tuple[subprocess.CompletedProcess, pathlib.Path]:
+    """Return the finished build of the book and the folder that it wrote to.
+
+    ``BOOK_PAGE`` builds that page alone, for those who run only tests of one page.
+    """
     out = tmp_path_factory.mktemp("built")
-    return sphinx(root, out), out
+    return build(root, out, page=os.environ.get("BOOK_PAGE", "")), out

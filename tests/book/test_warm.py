@@ -29,6 +29,11 @@ def texts(notebook) -> list[str]:
     ]
 
 
+@pytest.fixture(autouse=True)
+def a_process_of_its_own(monkeypatch):
+    monkeypatch.delenv("BOOK_WARM", raising=False)
+
+
 SHOW = """import os, sys, signal
 print(os.getpid() == os.getsid(0), os.getcwd(), __name__)
 print(len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0)
@@ -48,6 +53,27 @@ def test_each_fork_has_a_session_and_a_folder_of_its_own():
         seen.append((folder, text.splitlines()[1]))
     assert len({folder for folder, _ in seen}) == 3
     assert len({files for _, files in seen}) == 1  # none is left open for a later one
+
+
+PARENT = page("import os\nprint(os.getppid())")
+
+
+def test_builds_can_share_a_process(tmp_path):
+    with warm.shared_process() as address:
+        runs = [run_pages({"docs/a.md": PARENT}, 1)["docs/a.md"] for _ in "12"]
+        parents = {texts(notebook)[0] for notebook, _, _ in runs}
+        assert len(parents) == 1
+        assert int(parents.pop()) != os.getpid()
+    assert not pathlib.Path(address).exists()
+    assert "BOOK_WARM" not in os.environ
+
+
+def test_a_shared_process_that_is_gone_is_done_without(monkeypatch, tmp_path, capfd):
+    monkeypatch.setenv("BOOK_WARM", str(tmp_path / "gone"))
+    notebook, failure, _ = run_pages({"docs/a.md": PARENT}, 1)["docs/a.md"]
+    assert failure is None
+    assert texts(notebook) == [f"{os.getpid()}\n"]
+    assert "gone: [Errno 2] No such file" in capfd.readouterr().err
 
 
 BAD = {
