@@ -17,6 +17,7 @@ extensions = [
     "book.freshness",
     "book.leftovers",
     "book.page_rules",
+    "book.transcripts",
     "book.what_ran",
 ]
 

@@ -11,13 +11,21 @@ import dataclasses
 import functools
 import pathlib
 import re
+from collections.abc import Iterator
 
+from markdown_it.renderer import RendererHTML
 from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
+from myst_parser.config.main import MdParserConfig
+from myst_parser.parsers.mdit import create_md_parser
+
+from book.verdict import disagreements, imports
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 
 _RECORDED = re.compile(r"""\brecorded\(["']([\w-]+)["']\)""")
+# Directives that show what stands in them as it is.
+_LITERAL = ("{code", "{literalinclude", "{parsed-literal", "{raw", "{math")
 _OPTION = re.compile(r"^\s*:[\w-]+:.*$")
 
 
@@ -59,13 +67,19 @@ def problems(text: str) -> list[tuple[int, str]]:
         notebook = read_myst_markdown_notebook(text, add_source_map=True)
     except Exception as error:  # of the front matter, or of a cell's options
         return [(1, f"cannot be read: {error}")]
-    found = []
+    found = [
+        (line, "a cell inside of something, where nothing runs it; move it out")
+        for line in _nested_cells(text)
+    ]
     if "mystnb" in notebook.metadata:
         found.append((1, "`mystnb` in the front matter: book.execution runs the pages"))
     lines = text.split("\n")
+    imported: set[str] = set()
     for cell, after_fence in zip(
         notebook.cells, notebook.metadata.source_map, strict=True
     ):
+        if cell.cell_type == "raw":
+            found.append((after_fence, "a raw cell, which nothing runs"))
         if cell.cell_type != "code":
             continue
         fence = lines[after_fence - 1].strip()
@@ -82,7 +96,36 @@ def problems(text: str) -> list[tuple[int, str]]:
             found.append((after_fence, "a cell that nothing runs"))
         if not cell.source.strip():
             found.append((after_fence, "an empty cell"))
-    return found
+        first = _first_line(lines, after_fence)
+        for line, message in disagreements(cell.source, imported):
+            found.append((first + line - 1, message))
+        imported |= imports(cell.source)
+    return sorted(found)
+
+
+def _nested_cells(text: str, offset: int = 0) -> Iterator[int]:
+    """Yield the lines of cells that MyST-NB's reader passes over.
+
+    They stand in a list, a quotation, another directive, or behind colons.
+
+    Args:
+      text: the page, or what stands in a directive.
+      offset: how many lines of the page stand before it.
+    """
+    settings = MdParserConfig(
+        enable_extensions={"colon_fence", "deflist"}, disable_syntax=["inline"]
+    )
+    depth = 0
+    for token in create_md_parser(settings, RendererHTML).parse(text + "\n"):
+        depth += token.nesting
+        if token.type not in ("fence", "colon_fence"):
+            continue
+        line = offset + token.map[0] + 1
+        if token.info.startswith(("{code-cell}", "{raw-cell}")):
+            if offset or depth or token.type == "colon_fence":
+                yield line
+        elif token.info.startswith("{") and not token.info.startswith(_LITERAL):
+            yield from _nested_cells(token.content, line)
 
 
 @functools.cache

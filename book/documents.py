@@ -7,7 +7,9 @@ page's true line.
 
 import os
 import signal
+import sys
 import tempfile
+import types
 from collections.abc import Iterable
 from typing import NoReturn
 
@@ -25,6 +27,21 @@ from book.cells import ROOT, cells_of_text
 from book.running import CELL_TIMEOUT
 
 FOLDER = "__folder_of_this_document__"
+MODULE = "__module_of_this_document__"
+
+
+class Page(Document):
+    """A document whose namespace is that of a module, as in a kernel.
+
+    What looks for the names of `__main__` there (pickle, configs, type hints of a
+    class) finds the page's.
+    """
+
+    def __init__(self, text: str, path: str):
+        super().__init__(text, path)
+        module = types.ModuleType("__main__")
+        self.namespace = vars(module)
+        self.namespace[MODULE] = module
 
 
 class CellParser:
@@ -91,13 +108,15 @@ def enter(namespace: dict) -> None:
     """Give a document its own folder, and the name that a kernel gives its cells."""
     namespace["__name__"] = "__main__"
     folder = tempfile.TemporaryDirectory(prefix="page-")
-    namespace[FOLDER] = folder, os.getcwd()
+    namespace[FOLDER] = folder, os.getcwd(), sys.modules["__main__"]
+    sys.modules["__main__"] = namespace.get(MODULE, sys.modules["__main__"])
     os.chdir(folder.name)
 
 
 def leave(namespace: dict) -> None:
     """Go back, and remove the folder."""
-    folder, before = namespace.pop(FOLDER)
+    folder, before, main = namespace.pop(FOLDER)
+    sys.modules["__main__"] = main
     os.chdir(before)
     folder.cleanup()
 
@@ -120,6 +139,7 @@ pages = Sybil(
     [CellParser(), ClaimParser()],
     path=str(ROOT / "docs"),
     pattern="*.md",
+    document_types={".md": Page},
     setup=enter,
     teardown=leave,
     name="page",

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import traceback
 from collections.abc import Iterator
 
@@ -39,6 +40,39 @@ def raises(expected: type[Exception], *, lines: int | None = None) -> Iterator[N
         raise AssertionError(f"no {expected.__name__} was raised")
 
 
+def drawn(figure: Figure) -> str:
+    r"""Return what a drawing shows, as text: titles, points, bars and words.
+
+    Points have three digits, which is more than one can see.
+
+    >>> figure = Figure()
+    >>> _ = figure.subplots().plot([0, 1], [0.5, 0.25], label="loss")
+    >>> print(drawn(figure))
+    line loss
+      0: 5.00e-01, 1: 2.50e-01
+    """
+    lines = []
+    for axes in figure.axes:
+        words = (axes.get_title(), axes.get_xlabel(), axes.get_ylabel())
+        lines += [f"axis {word}" for word in words if word]
+        for line in axes.get_lines():
+            points = zip(*line.get_data(), strict=True)
+            said = [f"{x:g}: {y:.2e}" for x, y in points]
+            lines.append(f"line {line.get_label()}".removesuffix(" _child0"))
+            lines += ["  " + ", ".join(part) for part in itertools.batched(said, 6)]
+        for bars in axes.containers:
+            for bar in bars.patches:
+                box = bar.get_bbox()
+                lines.append(f"bar {box.width:.2e} wide, {box.height:.2e} high")
+        for text in axes.texts:
+            word = " / ".join(text.get_text().splitlines())
+            x, y = text.get_position()
+            to = getattr(text, "xy", None)
+            arrow = f" to {to[0]:g}, {to[1]:g}" if to else ""
+            lines.append(f"at {x:g}, {y:g}{arrow}: {word}".removesuffix(": "))
+    return "\n".join(lines)
+
+
 class Picture:
     """A drawing, with the numbers that it shows as its text.
 
@@ -64,7 +98,8 @@ class Picture:
     def __repr__(self) -> str:
         return self.numbers
 
-    def _repr_svg_(self) -> str:
+    def _repr_svg_(self) -> tuple[str, dict[str, str]]:
+        # Jupyter keeps the second beside the picture: a picture cannot be compared.
         out = io.StringIO()
         with matplotlib.rc_context(
             {"svg.hashsalt": "kauldron-executed", "svg.fonttype": "path"}
@@ -76,7 +111,7 @@ class Picture:
                 bbox_inches="tight",
                 metadata={"Date": None, "Creator": None},
             )
-        return out.getvalue()
+        return out.getvalue(), {"drawn": drawn(self.figure)}
 
 
 # Told apart with any colour vision (Okabe and Ito, "Color Universal Design", 2008).
