@@ -6,6 +6,7 @@ page's true line.
 """
 
 import os
+import pathlib
 import signal
 import sys
 import tempfile
@@ -25,6 +26,8 @@ from sybil.region import Lexeme
 
 from book.cells import ROOT, cells_of_text
 from book.running import CELL_TIMEOUT
+from book.transcripts import errors
+from book.verdict import NOT_RAISED
 
 FOLDER = "__folder_of_this_document__"
 MODULE = "__module_of_this_document__"
@@ -63,23 +66,41 @@ class CellParser:
             yield Region(start, start + len(cell.source), parsed, self.run)
 
     def run(self, example) -> None:
-        """Run a cell; one tagged `raises-exception` has to raise.
+        """Run a cell; one tagged `raises-exception` has to raise what is recorded.
 
         A cell has as much time as in the build.
         """
         __tracebackhide__ = True
         cells = cells_of_text(example.document.text)
-        tags = next(cell.tags for cell in cells if cell.line == example.line)
+        index = [cell.line for cell in cells].index(example.line)
         signal.signal(signal.SIGALRM, _too_long)
         signal.alarm(CELL_TIMEOUT)
         try:
-            if "raises-exception" in tags:
-                with pytest.raises(Exception):  # noqa: B017  any, as for the kernel
-                    self.evaluate(example)
+            if "raises-exception" in cells[index].tags:
+                self.raises(example, index)
             else:
                 self.evaluate(example)
         finally:
             signal.alarm(0)
+
+    def raises(self, example, index: int) -> None:
+        """Run a cell that has to raise what it raised in the kernel.
+
+        Args:
+          example: the cell.
+          index: which of the page's code cells it is, counted from 0.
+        """
+        page = pathlib.Path(example.path)
+        kept = page.parent.parent / "tests" / "transcripts" / f"{page.stem}.txt"
+        recorded = errors(example.document.text, kept.read_text("utf-8"))[index]
+        try:
+            self.evaluate(example)
+        except BaseException as error:  # SystemExit too: no error ends a kernel
+            if type(error).__name__ == recorded:
+                return
+            error.add_note(f"The transcript says: {recorded or 'nothing raised'}.")
+            raise
+        raise AssertionError(f"docs/{page.name}:{example.line}: {NOT_RAISED}")
 
 
 def _too_long(*arguments: object) -> NoReturn:

@@ -27,6 +27,7 @@ from traitlets import CaselessStrEnum, default
 
 from book import leash, warm
 from book.cells import Cell, cells_of_text
+from book.verdict import NOT_RAISED, silent
 
 # Seconds; generous, because a slow machine is no reason to fail.
 CELL_TIMEOUT = 300
@@ -115,6 +116,9 @@ async def _run_page(
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [o for o in cell.outputs if _WIDGET not in o.get("data", {})]
+    for index in silent(notebook):
+        line = cells_of_text(text)[index].line
+        return notebook, f"{name}:{line}: {NOT_RAISED}"
     return notebook, None
 
 

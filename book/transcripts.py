@@ -19,6 +19,7 @@ from decimal import Decimal
 
 import nbformat
 from markdown_it.renderer import RendererHTML
+from myst_nb.core.read import read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 
@@ -117,6 +118,25 @@ def allowed(page: str, difference: str, python: tuple[int, int]) -> bool:
     """Tell whether a difference is listed for another Python."""
     listed = {f"docs/{page}.md, {cell}:" for name, cell in OTHER_PYTHON if name == page}
     return python != KEPT_FOR and difference.splitlines()[0] in listed
+
+
+def errors(text: str, kept: str) -> list[str]:
+    """Return for each code cell of a page which error its transcript records.
+
+    Args:
+      text: the page.
+      kept: its transcript.
+
+    Returns:
+      Names of classes; '' for a cell that raised nothing.
+    """
+    lines = _parse(kept)
+    found = []
+    for section, number, _ in _cells(read_myst_markdown_notebook(text)):
+        said = "\n".join(lines.get((section, str(number)), ()))
+        raised = re.findall(r"^raised (\w+):", said, re.M)
+        found.append(raised[0] if raised else "")
+    return found
 
 
 def unpaired(docs: pathlib.Path = DOCS, kept: pathlib.Path = KEPT) -> list[str]:
@@ -220,7 +240,7 @@ def _shown(output: nbformat.NotebookNode) -> str:
             data = output.metadata.get(kind, {}).get("drawn")
             if not data:
                 raise NoDataError(f"a picture ({kind}) without its data")
-            return f"picture: {output.data['text/plain']}\n{data}"
+            return f"picture\n{output.data['text/plain']}\n{data}"
     for kind in ("text/markdown", "text/latex", "text/plain"):
         if kind in output.data:
             return output.data[kind]

@@ -9,7 +9,10 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
+import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
+
+NOT_RAISED = "the cell is tagged raises-exception, and raised nothing"
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _FILTERS = ("warnings.simplefilter", "warnings.filterwarnings")
@@ -60,6 +63,20 @@ def disagreements(source: str, imported: Collection[str] = ()) -> list[tuple[int
         return []
     own = imports(source) | set(imported)
     return sorted({*_at_top_level(tree), *_names(tree, own), *_calls(tree)})
+
+
+def silent(notebook: nbformat.NotebookNode) -> list[int]:
+    """Return which code cells should have raised and did not, counted from 0.
+
+    A kernel takes the tag `raises-exception` as a permission, pytest as a promise.
+    """
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return [
+        index
+        for index, cell in enumerate(cells)
+        if "raises-exception" in cell.metadata.get("tags", ())
+        and not any(output.output_type == "error" for output in cell.outputs)
+    ]
 
 
 def imports(source: str) -> set[str]:
@@ -138,11 +155,17 @@ def _calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
         for inner in ast.walk(node)
     }
     for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and node.exc:
+            what = ast.unparse(node.exc).partition("(")[0]
+            if what == "SystemExit":
+                yield node.lineno, "`raise SystemExit` ends the kernel; raise another"
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         call = ast.unparse(node.func)
         if call == "asyncio.run" or call.endswith(".run_until_complete"):
             yield node.lineno, f"`{call}` raises in a kernel, where a loop runs already"
+        elif call == "sys.exit":
+            yield node.lineno, "`sys.exit` ends the kernel; let the cell raise"
         elif call in _FILTERS and node not in undone:
             yield (
                 node.lineno,

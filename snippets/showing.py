@@ -66,10 +66,9 @@ def drawn(figure: Figure) -> str:
                 lines.append(f"bar {box.width:.2e} wide, {box.height:.2e} high")
         for text in axes.texts:
             word = " / ".join(text.get_text().splitlines())
-            x, y = text.get_position()
-            to = getattr(text, "xy", None)
-            arrow = f" to {to[0]:g}, {to[1]:g}" if to else ""
-            lines.append(f"at {x:g}, {y:g}{arrow}: {word}".removesuffix(": "))
+            ends = [text.get_position(), *([text.xy] if hasattr(text, "xy") else [])]
+            where = " to ".join(f"{x:.2f}, {y:.2f}" for x, y in ends)
+            lines.append(f"at {where}: {word}".removesuffix(": "))
     return "\n".join(lines)
 
 
