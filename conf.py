@@ -15,6 +15,7 @@ extensions = [
     "sphinx_copybutton",
     "book.execution",
     "book.freshness",
+    "book.glue",
     "book.leftovers",
     "book.page_rules",
     "book.transcripts",
