@@ -47,6 +47,10 @@ else
 	@rm _build/unfinished
 endif
 
+.PHONY: accept
+accept: html ## keep what the pages print now, and show what changed (PAGE=refs)
+	@$(PYTHON) -m book.transcripts --page=$(PAGE)
+
 .PHONY: test
 test: $(STAMP) ## run every cell, doctest and check (K=refs: only that chapter)
 ifdef K

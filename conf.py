@@ -18,6 +18,7 @@ extensions = [
     "book.glue",
     "book.leftovers",
     "book.page_rules",
+    "book.snippets_used",
     "book.transcripts",
     "book.what_ran",
 ]

@@ -24,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 
 _RECORDED = re.compile(r"""\brecorded\(["']([\w-]+)["']\)""")
+_PRINTED = re.compile(r"""\bprinted\(\s*["']([\w-]+)["']""")
 # Directives that show what stands in them as it is.
 _LITERAL = ("{code", "{literalinclude", "{parsed-literal", "{raw", "{math")
 _OPTION = re.compile(r"^\s*:[\w-]+:.*$")
@@ -170,8 +171,8 @@ def cells(page: str, docs: pathlib.Path = DOCS) -> tuple[Cell, ...]:
 def made_from(sources: list[str], root: pathlib.Path = ROOT) -> set[pathlib.Path]:
     """Return the files that some code depends on, directly or through others.
 
-    These are the snippet modules that it imports, and the records that it reads by
-    ``recorded("name")``.
+    These are the snippet modules that it imports, the records that it reads by
+    ``recorded("name")``, and the transcripts that it quotes by ``printed("page", …)``.
 
     >>> sorted(path.name for path in made_from(["from snippets.konfig import diff"]))
     ['__init__.py', 'konfig.py']
@@ -182,6 +183,8 @@ def made_from(sources: list[str], root: pathlib.Path = ROOT) -> set[pathlib.Path
         source = waiting.pop()
         for record in _RECORDED.findall(source):
             found.add(root / "snippets" / "recorded" / f"{record}.json")
+        for page in _PRINTED.findall(source):
+            found.add(root / "tests" / "transcripts" / f"{page}.txt")
         for name in _imports(source):
             path = root.joinpath(*name.split("."))
             for file in (path.with_suffix(".py"), path / "__init__.py"):

@@ -13,6 +13,7 @@ import difflib
 import os
 import pathlib
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from decimal import Decimal
@@ -29,13 +30,16 @@ from book.execution import executed, stop
 KEPT = ROOT / "tests" / "transcripts"
 KEPT_FOR = (3, 12)
 
-# On other Pythons these cells may print something else, by page and cell.
-OTHER_PYTHON: dict[tuple[str, str], str] = {}
+# Cells that may print something else on another Python, each with the reason.
+OTHER_PYTHON = {
+    "docs/install.md, section install-versions, cell 1": "the version of Python",
+}
 
-# What differs from run to run or from machine to machine, and is of no interest.
+# What differs from run to run, or from machine to machine, and is of no interest.
 _NORMAL = {
     r"\b0x[0-9a-f]{6,}\b": "0x…",
     r"(/tmp|/var/folders)/[^\s'\")]+": "/tmp/…",
+    r"\b(Python +3\.\d+)\.\d+\b": r"\1.x",
 }
 
 _HEAD = re.compile(r"## (.*), cell (\d+)")
@@ -114,10 +118,59 @@ def compare(page: str, kept: str, new: str) -> list[str]:
     return found
 
 
-def allowed(page: str, difference: str, python: tuple[int, int]) -> bool:
-    """Tell whether a difference is listed for another Python."""
-    listed = {f"docs/{page}.md, {cell}:" for name, cell in OTHER_PYTHON if name == page}
-    return python != KEPT_FOR and difference.splitlines()[0] in listed
+def unexpected(found: list[str], python: tuple[int, int]) -> list[str]:
+    """Return the differences, of `compare`, that are not listed for another Python.
+
+    Args:
+      found: what differs.
+      python: the version that ran.
+    """
+    if python == KEPT_FOR:
+        return found
+    return [text for text in found if _place(text) not in OTHER_PYTHON]
+
+
+def unused(found: list[str]) -> list[str]:
+    """Return the cells that are listed for another Python and do not differ there."""
+    return sorted(set(OTHER_PYTHON) - {_place(text) for text in found})
+
+
+def _place(difference: str) -> str:
+    return difference.splitlines()[0].rstrip(":")
+
+
+def printed(page: str, section: str, pattern: str, kept: pathlib.Path = KEPT) -> str:
+    r"""Return what a page has printed: the one result that another page may take.
+
+    Args:
+      page: the name of the page that printed it.
+      section: the label of the section, without the page's name.
+      pattern: a regular expression, with a group round what is wanted. White space in
+        it stands for any white space.
+      kept: the folder of the transcripts.
+
+    Raises:
+      LookupError: if the section has not printed it, or has printed more than one.
+
+    >>> printed("refs", "ripple", r"glued end of short: (\S+)")
+    '9.549e-05'
+    """
+    path = kept / f"{page}.txt"
+    if not path.exists():
+        raise LookupError(f"no transcript; run `make accept PAGE={page}`")
+    cells = _parse(path.read_text("utf-8"))
+    said = "\n".join(
+        line
+        for (name, _), lines in cells.items()
+        for line in lines
+        if name == f"{page}-{section}"
+    )
+    wanted = re.sub(r" +", r"\\s+", pattern)
+    # The same value twice, as in an error message, is one.
+    found = {" ".join(match[1].split()) for match in re.finditer(wanted, said)}
+    if len(found) != 1:
+        raise LookupError(f"docs/{page}.md, {section}: {pattern!r} gives {found}")
+    return found.pop()
 
 
 def errors(text: str, kept: str) -> list[str]:
@@ -298,7 +351,7 @@ def _alike(old: str, new: str) -> bool:
     >>> _alike("step 10", "step 11"), _alike("etils 1.15.0", "etils 1.16.0")
     (False, False)
     """
-    if _FLOAT.sub("", old) != _FLOAT.sub("", new):
+    if _FLOAT.sub("…", old) != _FLOAT.sub("…", new):
         return False
     pairs = zip(_FLOAT.finditer(old), _FLOAT.finditer(new), strict=True)
     return all(
@@ -368,6 +421,9 @@ def main() -> None:
     said = accept(built, KEPT, names)
     if not page:
         said += remove_others(KEPT, names)
+        # Pages that show what others have printed run again.
+        subprocess.run(["make", "--silent", "html"], cwd=ROOT, check=True)
+        said += accept(built, KEPT, names)
     print("\n\n".join(said) if said else "Every output is as it was.")
 
 

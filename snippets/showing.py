@@ -58,7 +58,8 @@ def drawn(figure: Figure) -> str:
         for line in axes.get_lines():
             points = zip(*line.get_data(), strict=True)
             said = [f"{x:g}: {y:.2e}" for x, y in points]
-            lines.append(f"line {line.get_label()}".removesuffix(" _child0"))
+            label = line.get_label()
+            lines.append("line" if label.startswith("_") else f"line {label}")
             lines += ["  " + ", ".join(part) for part in itertools.batched(said, 6)]
         for bars in axes.containers:
             for bar in bars.patches:
