@@ -1,4 +1,4 @@
-"""What is pasted and the cells that make it, shown failing with file and line."""
+"""Pasted figures and labels: what is amiss is named with file and line."""
 
 import pytest
 
@@ -96,6 +96,7 @@ EXPECTED = [
     ("index", "As {glue:md}", "paste text, ready for the sentence"),
     ("index", "```{glue}", "paste text, ready for the sentence"),
     ("other", "{glue:text}", None),
+    ("other", "## Twice", "duplicate label index-twice, other instance in index.md"),
 ]
 
 
@@ -107,6 +108,14 @@ def complaints(root, build, tmp_path_factory):
     run = build(root, tmp_path_factory.mktemp("out"), docs=str(docs))
     assert run.returncode == 1
     return run.stderr.replace(str(docs) + "/", "")
+
+
+def test_a_label_that_is_twice_on_a_page_is_named(complaints):
+    lines = PAGES["other"].splitlines()
+    second = len(lines) - lines[::-1].index("(other-twice)=")
+    assert f'other.md:{second}: WARNING: Duplicate explicit target name: "other-' in (
+        complaints
+    )
 
 
 def line_of(page: str, start: str) -> int:
