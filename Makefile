@@ -82,10 +82,6 @@ lock: $(STAMP) ## compile requirements.lock anew from pyproject.toml, to the new
 bench: $(STAMP) ## measure the times that pages show as recorded
 	$(PYTHON) -m book.bench
 
-.PHONY: results
-results: $(STAMP) ## record anew what carry-away sums up, and print what changed
-	@$(PYTHON) -c "from book.environment import prepare; prepare(); from snippets.carry_away import main; main()"
-
 .PHONY: compat
 compat: $(STAMP) ## measure what pages show of other versions, as recorded
 	$(PYTHON) compat/etils_prng.py
