@@ -9,6 +9,7 @@ difference and accepted it.
 """
 
 import argparse
+import ast
 import difflib
 import os
 import pathlib
@@ -279,8 +280,9 @@ def _said(cell: nbformat.NotebookNode) -> Iterator[str]:
             if output.name == "stdout" and not hidden:
                 yield _normal(output.text)
         elif glued := output.metadata.get("scrapbook"):
-            prefix = glued["mime_prefix"]
-            text = output.data.get(f"{prefix}text/plain", "").strip("'\"")
+            text = output.data.get(f"{glued['mime_prefix']}text/plain", "")
+            if text.startswith(("'", '"')):
+                text = ast.literal_eval(text)
             yield _normal(f"glued {glued['name']}: {text}")
         elif not hidden:
             yield _normal(_shown(output))

@@ -112,6 +112,7 @@ nothing = None
 :tags: [remove-cell]
 
 glue("figure", "1.250", display=False)
+glue("message", "'x' is missing", display=False)
 print("hidden")
 ```
 
@@ -145,6 +146,7 @@ TRANSCRIPT = """# What the cells of docs/page.md print; `make accept` writes it.
 
 ## page-more, cell 1
     glued figure: 1.250
+    glued message: 'x' is missing
 
 ## page-more, cell 2
     raised ZeroDivisionError: division by zero
@@ -187,7 +189,11 @@ def test_a_transcript_says_what_a_reader_sees(notebook):
         ("division by zero", "division by nothing", "page-more, cell 2"),
         ("10: 2.50e-01", "10: 2.55e-01", "page-more, cell 3"),
         ("    'the value'\n", "", "page, cell 1"),
-        ("## page-more, cell 1\n    glued figure: 1.250\n\n", "", "page-more, cell 1"),
+        (
+            "## page-more, cell 2\n    raised ZeroDivisionError: division by zero\n\n",
+            "",
+            "page-more, cell 2",
+        ),
     ],
 )
 def test_a_difference_is_shown_with_page_section_and_cell(notebook, old, new, cell):
