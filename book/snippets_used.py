@@ -9,7 +9,6 @@ import ast
 import functools
 import pathlib
 import re
-import textwrap
 from collections.abc import Iterator
 
 from docutils import nodes
@@ -20,7 +19,7 @@ from book.cells import DOCS, ROOT, cells, pages
 logger = logging.getLogger(__name__)
 
 SNIPPETS = ROOT / "snippets"
-# A class or function of a module, and a method of the class is the class.
+# A module, and a class or function at its top level.
 Name = tuple[str, str]
 
 
@@ -32,7 +31,7 @@ def check_shown(app, doctree: nodes.document) -> None:
             continue
         unrun = [
             name
-            for name in shown(path.stem, block.astext())
+            for name in shown(path.read_text("utf-8"), block.astext())
             if (path.stem, name) not in run_by_pytest()
         ]
         if unrun:
@@ -62,23 +61,28 @@ def unused(folder: pathlib.Path, used: set[pathlib.Path]) -> list[pathlib.Path]:
     )
 
 
-def shown(module: str, text: str) -> list[str]:
-    """Return the names of a module's top level that a block of its code belongs to.
+def shown(source: str, text: str) -> list[str]:
+    r"""Return the functions and classes of a module that a block of its code is of.
 
-    >>> shown("loss_and_metric", "class State(kd.metrics.AutoState):\\n    ...")
-    ['Errors']
+    Args:
+      source: the module.
+      text: the block; indented otherwise than in the module, if it is a method.
+
+    >>> shown("class A:\n  def f(): ...\ndef g(): ...\n", "def f(): ...")
+    ['A']
     """
-    try:
-        blocks = ast.parse(textwrap.dedent(text)).body
-    except SyntaxError:
-        blocks = []
-    names = {block.name for block in blocks if hasattr(block, "name")}
-    tree = ast.parse((SNIPPETS / f"{module}.py").read_text("utf-8"))
+    lines = [line.strip() for line in source.splitlines()]
+    wanted = [line.strip() for line in text.strip().splitlines()]
+    starts = range(len(lines) - len(wanted) + 1)
+    found = [at for at in starts if lines[at : at + len(wanted)] == wanted]
+    # A block that was changed on the way could be of any.
+    first, last = (found[0] + 1, found[0] + len(wanted)) if found else (1, len(lines))
     return [
         top.name
-        for top in tree.body
+        for top in ast.parse(source).body
         if isinstance(top, ast.ClassDef | ast.FunctionDef)
-        and names & {getattr(node, "name", None) for node in ast.walk(top)}
+        and top.lineno <= last
+        and top.end_lineno >= first
     ]
 
 

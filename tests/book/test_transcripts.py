@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from book.cells import cells, pages
-from book.execution import run_pages
+from book.running import run_pages
 from book.transcripts import (
     KEPT,
     KEPT_FOR,

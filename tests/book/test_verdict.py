@@ -11,7 +11,7 @@ import pytest
 from book import documents
 from book.cells import cells_of_text, problems
 from book.documents import CellParser
-from book.execution import run_pages
+from book.running import run_pages
 from book.transcripts import transcript
 from book.verdict import NOT_RAISED, disagreements
 
