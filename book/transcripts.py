@@ -170,7 +170,8 @@ def printed(page: str, section: str, pattern: str, kept: pathlib.Path = KEPT) ->
     # The same value twice, as in an error message, is one.
     found = {" ".join(match[1].split()) for match in re.finditer(wanted, said)}
     if len(found) != 1:
-        raise LookupError(f"docs/{page}.md, {section}: {pattern!r} gives {found}")
+        where = f"docs/{page}.md, section: {page}-{section}"
+        raise LookupError(f"{where}: {pattern!r} gives {found}")
     return found.pop()
 
 

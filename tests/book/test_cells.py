@@ -200,6 +200,13 @@ def test_imports_and_records_are_followed(tmp_path):
     assert {path.stem for path in found} == {"__init__", "a", "b", "c", "times"}
 
 
+def test_a_page_depends_on_the_transcripts_that_it_quotes(tmp_path):
+    code = 'rate = printed("refs", "ripple", r"(.*)")\nother = printed(\n    "sweep")'
+    transcripts = tmp_path / "tests" / "transcripts"
+    found = made_from([code], tmp_path)
+    assert found == {transcripts / "refs.txt", transcripts / "sweep.txt"}
+
+
 def test_pages_at_once_give_what_pages_alone_give():
     texts = {
         f"docs/{n}.md": page_with(cell(f"print({n})"), cell("1 / 0")) for n in "123"

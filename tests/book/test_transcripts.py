@@ -18,6 +18,7 @@ from book.transcripts import (
     compare,
     differences,
     errors,
+    printed,
     remove_others,
     transcript,
     unexpected,
@@ -251,6 +252,33 @@ def test_another_python_may_differ_where_it_is_listed():
     assert unexpected(found, (3, 13)) == [other]
     assert unexpected(found, KEPT_FOR) == found
     assert unused(found) == sorted(set(OTHER_PYTHON) - {listed})
+
+
+@pytest.mark.parametrize(
+    ("section", "pattern", "said"),
+    [
+        ("more", r"glued figure: (\S+)", "1.250"),
+        ("more", r"picture (loss \w+)", "loss falls"),  # over two lines
+        ("more", r"glued nothing: (\S+)", "gives set()"),
+        ("more", r"glued (\w+): ", "gives {'"),
+        ("nowhere", r"(.*)", "gives set()"),
+    ],
+)
+def test_a_page_may_take_one_thing_that_another_has_printed(
+    section, pattern, said, tmp_path
+):
+    (tmp_path / "page.txt").write_text(TRANSCRIPT, "utf-8")
+    if said.startswith("gives"):
+        with pytest.raises(LookupError, match="section: page-") as error:
+            printed("page", section, pattern, tmp_path)
+        assert said in str(error.value)
+    else:
+        assert printed("page", section, pattern, tmp_path) == said
+
+
+def test_a_page_that_takes_from_one_without_transcript_says_so(tmp_path):
+    with pytest.raises(LookupError, match="make accept PAGE=page"):
+        printed("page", "more", "(.*)", tmp_path)
 
 
 # --- make accept ------------------------------------------------------------------
