@@ -424,6 +424,7 @@ def main() -> None:
     said = accept(built, KEPT, names)
     if not page:
         said += remove_others(KEPT, names)
+    if said and not page:
         # Pages that show what others have printed run again.
         subprocess.run(["make", "--silent", "html"], cwd=ROOT, check=True)
         said += accept(built, KEPT, names)
