@@ -23,6 +23,9 @@ ENVIRONMENT = {
     # Progress bars would be hundreds of lines in a terminal and, in a notebook, widgets
     # whose scripts come from other sites.
     "TQDM_DISABLE": "1",
+    # ipykernel asks for colour, and Python 3.13 would colour what a process that a
+    # cell starts says of an error.
+    "PYTHON_COLORS": "0",
     # The kernel of this environment, whatever the user has installed elsewhere.
     "JUPYTER_PREFER_ENV_PATH": "1",
     # No configuration of the user's IPython changes what a page shows.
