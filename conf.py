@@ -13,10 +13,12 @@ language = "en"
 extensions = [
     "myst_nb",
     "sphinx_copybutton",
+    "book.claims",
     "book.execution",
     "book.freshness",
     "book.glue",
     "book.leftovers",
+    "book.numbers",
     "book.page_rules",
     "book.snippets_used",
     "book.transcripts",

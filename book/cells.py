@@ -168,6 +168,15 @@ def cells(page: str, docs: pathlib.Path = DOCS) -> tuple[Cell, ...]:
     return cells_of_text((docs / f"{page}.md").read_text("utf-8"))
 
 
+def is_snippet(source: str) -> bool:
+    """Tell whether a file is a module whose examples are run.
+
+    >>> is_snippet(str(ROOT / "snippets" / "refs.py")), is_snippet("docs/refs.md")
+    (True, False)
+    """
+    return pathlib.Path(source).parent == ROOT / "snippets"
+
+
 def made_from(sources: list[str], root: pathlib.Path = ROOT) -> set[pathlib.Path]:
     """Return the files that some code depends on, directly or through others.
 

@@ -3,18 +3,17 @@
 * Each heading has a label of our own, prefixed with the page's name: links to it
   hold when its words change (automatic ones shift, jax #11254).
 * Each picture says in words what it shows.
+* Words are Markdown: those in HTML of our own are read by no check.
 * No code is shown that nothing runs: Python stands in a cell, or is included from
   a snippet.
 
 Each breach is a warning with file and line, and the build fails on warnings.
 """
 
-import pathlib
-
 from docutils import nodes
 from sphinx.util import logging
 
-from book.cells import ROOT
+from book import prose
 
 logger = logging.getLogger(__name__)
 
@@ -49,10 +48,7 @@ def check_pictures(app, page: str, doctree: nodes.document) -> None:
 def check_code(app, page: str, doctree: nodes.document) -> None:
     """Warn for each block of Python that is neither a cell nor an included snippet."""
     for block in doctree.findall(nodes.literal_block):
-        of_a_cell = (
-            isinstance(block.parent, nodes.container) and "nb_element" in block.parent
-        )
-        if of_a_cell or _is_snippet(block.get("source", "")):
+        if prose.has_run(block):
             continue
         if block.get("language") in _PYTHON:
             _warn(
@@ -62,9 +58,11 @@ def check_code(app, page: str, doctree: nodes.document) -> None:
             _warn(block, "a block without a language; say which, such as ```sh")
 
 
-def _is_snippet(source: str) -> bool:
-    """Tell whether a block was included from a module whose examples are run."""
-    return pathlib.Path(source).parent == ROOT / "snippets"
+def check_html(app, page: str, doctree: nodes.document) -> None:
+    """Warn for each piece of HTML that is not the output of a cell."""
+    for raw in doctree.findall(nodes.raw):
+        if not prose.of_a_cell(raw):
+            _warn(raw, f"HTML that no check reads: {raw.astext()!r}; write Markdown")
 
 
 def _warn(node: nodes.Node, message: str) -> None:
@@ -75,7 +73,7 @@ def _warn(node: nodes.Node, message: str) -> None:
 
 def check(app, doctree: nodes.document) -> None:
     """Hold a page that has been read against all rules."""
-    for rule in (check_labels, check_pictures, check_code):
+    for rule in (check_labels, check_pictures, check_code, check_html):
         rule(app, app.env.docname, doctree)
 
 

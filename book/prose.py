@@ -9,6 +9,9 @@ import dataclasses
 from collections.abc import Iterator
 
 from docutils import nodes
+from sphinx import addnodes
+
+from book.cells import is_snippet
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -17,8 +20,9 @@ class Words:
 
     Attributes:
       line: the line of the page on which they begin, counted from 1.
-      kind: ``text``, ``heading``, ``caption``, ``table cell``, ``alt text`` or ``code``
-        (a code span; its words are no one else's).
+      kind: ``text``, ``heading``, ``caption``, ``table cell``, ``alt text`` (of a
+        picture; also what a link shows when it is pointed at) or ``code`` (a code span;
+        its words are no one else's).
       text: the words.
       section: the label of the section that they stand in.
       node: where they stand in the parsed page.
@@ -37,17 +41,38 @@ def words(doctree: nodes.document) -> Iterator[Words]:
     Code, outputs and comments are left out, and so is whatever is pasted from the run:
     those are no words of ours.
     """
-    for node in doctree.findall(lambda n: isinstance(n, nodes.Text | nodes.image)):
-        if isinstance(node, nodes.image):
-            if node.get("alt"):
-                yield _words(node, "alt text", node["alt"])
-        elif not _is_no_prose(node):
-            yield _words(node, _kind(node), node.astext())
+    for node in doctree.findall():
+        if isinstance(node, nodes.Text):
+            if not _is_no_prose(node):
+                yield _words(node, _kind(node), node.astext())
+            continue
+        if isinstance(node, addnodes.toctree):
+            titles = (title for title, page in node["entries"] if title)
+            for text in (node.get("caption"), *titles):
+                if text:
+                    yield _words(node, "caption", text)
+        elif isinstance(node, nodes.Element):
+            for attribute in ("alt", "title", "reftitle", "explanation"):
+                if isinstance(node.get(attribute), str) and node[attribute]:
+                    yield _words(node, "alt text", node[attribute])
 
 
 def shown(doctree: nodes.document) -> str:
     """Return all code and output that a page shows, as text."""
     return "\n".join(block.astext() for block in doctree.findall(nodes.literal_block))
+
+
+def has_run(block: nodes.literal_block) -> bool:
+    """Tell whether a block is a cell, its output, or included from a snippet.
+
+    What else a page shows, such as a command line, was typed.
+    """
+    return of_a_cell(block) or is_snippet(block.get("source", ""))
+
+
+def of_a_cell(node: nodes.Node) -> bool:
+    """Tell whether a node is, or stands in, the code or the output of a cell."""
+    return any("nb_element" in parent for parent in (node, *parents(node)))
 
 
 def _words(node: nodes.Node, kind: str, text: str) -> Words:
@@ -57,13 +82,17 @@ def _words(node: nodes.Node, kind: str, text: str) -> Words:
 
 
 def _is_no_prose(node: nodes.Node) -> bool:
-    """Tell whether a text is code, an output, a comment or a message of Sphinx."""
+    """Tell whether a text is code, an output, pasted, a comment or Sphinx's message."""
     kinds = (nodes.literal_block, nodes.comment, nodes.raw, nodes.system_message)
-    return any(isinstance(parent, kinds) for parent in _parents(node))
+    pasted = {"pasted-text", "pasted-inline"}  # the classes that MyST-NB gives
+    return any(
+        isinstance(parent, kinds) or pasted & set(parent.get("classes", ()))
+        for parent in parents(node)
+    )
 
 
 def _kind(node: nodes.Node) -> str:
-    for parent in _parents(node):
+    for parent in parents(node):
         for kind, name in (
             (nodes.literal, "code"),
             (nodes.title, "heading"),
@@ -86,7 +115,7 @@ def line_of(node: nodes.Node) -> int:
         earlier = node.parent.children[: node.parent.index(node)]
         before += sum(sibling.astext().count("\n") for sibling in earlier)
         node = node.parent
-    above = list(_parents(node))
+    above = list(parents(node))
     for row in (parent for parent in above if isinstance(parent, nodes.row)):
         # The parser gives some rows the line of the row before.
         table = next(parent for parent in above if isinstance(parent, nodes.table))
@@ -98,14 +127,15 @@ def line_of(node: nodes.Node) -> int:
 
 def section_of(node: nodes.Node) -> str:
     """Return the label of the section that a node stands in; '' if it has none."""
-    for parent in (node, *_parents(node)):
+    for parent in (node, *parents(node)):
         if isinstance(parent, nodes.section):
             # The nearest label above a heading comes first (docutils moves them here).
             return parent["ids"][0]
     return ""
 
 
-def _parents(node: nodes.Node) -> Iterator[nodes.Node]:
+def parents(node: nodes.Node) -> Iterator[nodes.Node]:
+    """Yield all that a node stands in, from the nearest on."""
     while node.parent is not None:
         node = node.parent
         yield node
