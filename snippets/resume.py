@@ -19,6 +19,10 @@ from snippets import experiment
 from snippets.showing import BLUE, GREY, ORANGE, Picture
 
 
+# The step at which a run waits to be killed, between two checkpoints.
+STALL_AT = 150
+
+
 def evaluation_data() -> kd.data.Pipeline:
     """Return the evaluation rows, once, in batches of 32."""
     return kd.data.InMemoryPipeline(
@@ -167,21 +171,21 @@ class Stalling(kd.data.InMemoryPipeline):
 
 
 def stalling_run(workdir: str) -> None:
-    """Train until step 150 and wait there; this is what the killed process runs."""
+    """Train until `STALL_AT` and wait there; this is what the killed process runs."""
     folder = pathlib.Path(workdir)
     data = Stalling(
         loader=experiment.training_rows,
         batch_size=32,
         shuffle=True,
         seed=0,
-        stall_at=150,
+        stall_at=STALL_AT,
         sign=folder / "stalled",
     )
     run(folder, 300, train_ds=data).train()
 
 
 def start_and_kill(workdir: pathlib.Path) -> int:
-    """Train in a process of its own, kill it at step 150, and return its exit code.
+    """Train in a process of its own, kill it at `STALL_AT`, and return its exit code.
 
     Raises:
       RuntimeError: if the process ends by itself.
