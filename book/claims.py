@@ -11,6 +11,7 @@ Each breach is a warning with file and line, and the build fails on warnings.
 
 import ast
 import dataclasses
+import pathlib
 import re
 import textwrap
 from collections.abc import Iterator
@@ -54,14 +55,33 @@ class Claim:
 
 def claims(doctree: nodes.document) -> Iterator[Claim]:
     """Yield the claims of a page, in order."""
-    for comment in doctree.findall(nodes.comment):
+    for line, comment in comments(doctree):
         header, _, source = comment.astext().partition("\n")
         if header.strip() == HEADER:
             yield Claim(
-                line=prose.line_of(comment),
+                line=line,
                 section=prose.section_of(comment),
                 source=textwrap.dedent(source),
             )
+
+
+def comments(doctree: nodes.document) -> Iterator[tuple[int, nodes.comment]]:
+    """Yield the comments of a page, each with the line on which it begins.
+
+    The parser does not say where that is, so each is looked up in the source, below
+    the one before.
+    """
+    page = pathlib.Path(doctree["source"]).read_text("utf-8")
+    source = [line.strip() for line in page.split("\n")]
+    at = 0
+    for comment in doctree.findall(nodes.comment):
+        lines = [f"%{line}".strip() for line in comment.rawsource.split("\n")]
+        while source[at : at + len(lines)] != lines:
+            at += 1
+            if at == len(source):
+                raise LookupError(f"no such comment: {lines[0]}")
+        yield at + 1, comment
+        at += len(lines)
 
 
 def constants(source: str) -> set[float]:
@@ -173,12 +193,12 @@ def check(app, doctree: nodes.document) -> None:
         wrong = empty_claim(claim.source)
         if wrong:
             _warn(page, claim.line + wrong[0], f"a claim {wrong[1]}")
-    for comment in doctree.findall(nodes.comment):
+    for line, comment in comments(doctree):
         first = comment.astext().split("\n")[0].strip()
         if first != HEADER:
             _warn(
                 page,
-                prose.line_of(comment),
+                line,
                 f"a comment that nothing runs: {first!r}; a claim begins with "
                 f"`% {HEADER}` and has % on each of its lines",
             )

@@ -37,39 +37,29 @@ EXCEPTIONS = {
 _ODD = "\ue000"
 # Stands for a code span.
 _SPAN = "\ufffc"
+# Signs that look like others.
+_LIKE = dict.fromkeys(map(chr, [0x2010, 0x2011, 0x2012, 0x2013, 0x2212]), "-")
+_LIKE |= {chr(0xFF05): "%", chr(0x2019): "'", chr(0xD7): "x", chr(0x2044): "/"}
 _FIGURE = re.compile(
     rf"""
     (?<![\w.])\.\d+                  # .5
     | [\d{_ODD}]                     # and what holds digits together: 1,000 2/3 5:30
-    (?: [\d{_ODD}] | [.,:/'’_·×^⁄~–-]+ (?=\d) | [eE][+-]? (?=\d) )*
+    (?: [\d{_ODD}] | [.,:/'_·x^~-]+ (?=\d) | [eE][+-]? (?=\d) )*
     (?: \s? (?: [%‰] | per\ ?cent\b ) )?
     """,
     re.VERBOSE,
 )
 
-_SMALL = {
-    word: number
-    for number, word in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve thirteen "
-        "fourteen fifteen sixteen seventeen eighteen nineteen".split(),
-        1,
-    )
-}
-_TENS = {
-    word: 10 * number
-    for number, word in enumerate(
-        "twenty thirty forty fifty sixty seventy eighty ninety".split(), 2
-    )
-}
+_WORDS = """
+one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen
+"""
+_SMALL = {word: number for number, word in enumerate(_WORDS.split(), 1)}
+_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_TENS = {word: 10 * number for number, word in enumerate(_WORDS.split(), 2)}
 _LARGE = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6}
-_PARTS = {
-    "third": 3,
-    "quarter": 4,
-    "fifth": 5,
-    "eighth": 8,
-    "tenth": 10,
-    "hundredth": 100,
-}
+_PARTS = {"third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "tenth": 10}
+_PARTS |= {"hundredth": 100, "thousandth": 1000}
 _small = (
     rf"(?:(?:{'|'.join(_TENS)})(?:[\s-](?:{'|'.join(_SMALL)}))?|{'|'.join(_SMALL)})"
 )
@@ -79,7 +69,7 @@ _WORD = re.compile(
       (?: (?P<times>{_small})[\s-]+ )? (?P<large>{"|".join(_LARGE)})s?
         (?: \s+and\s+(?P<more>{_small}) | \s+(?P<rest>{_small}) )?
       | (?P<small>{_small})
-      | (?P<part>quarter|tenth|hundredth)s?
+      | (?P<part>quarter|tenth|hundredth|thousandth)s?
     )
     (?: [\s-]+(?P<parts>{"|".join(_PARTS)})s )?
     \b | \b(?P<loose>half|twice|halves|double)\b
@@ -145,15 +135,15 @@ def numbers(text: str, *, figures_only: bool = False) -> list[Number]:
 def _plain(character: str) -> str:
     """Return a character as `_FIGURE` knows it: one character for one.
 
-    >>> "".join(map(_plain, "٣½ 2−1"))
-    '3\\ue000 2-1'
+    >>> "".join(map(_plain, "٣ ½ a"))
+    '3 \\ue000 a'
     """
     if character.isdecimal():
         return str(unicodedata.decimal(character))
     # In the categories of letters there are numbers, too: 三.
     if unicodedata.category(character) in ("No", "Nl"):
         return _ODD
-    return {"−": "-", "‐": "-", "‑": "-", "﹪": "%", "％": "%"}.get(character, character)
+    return _LIKE.get(character, character)
 
 
 def _values(match: re.Match) -> frozenset[float]:
@@ -264,15 +254,15 @@ def check_code(doctree: nodes.document) -> None:
     literal = list(doctree.findall(nodes.literal_block))
     shown = "\n".join(block.astext() for block in literal if prose.has_run(block))
     for words in prose.words(doctree):
-        if words.kind == "code" and code_numbers(words.text):
-            if not stands_in(words.text, shown):
-                _warn(
-                    doctree,
-                    words.line,
-                    f"the code span {words.text!r} holds a number, and stands in no "
-                    "cell, output or snippet of this page; quote one, or paste the "
-                    "number with {glue:text}",
-                )
+        is_number = words.kind == "code" and code_numbers(words.text)
+        if is_number and not stands_in(words.text, shown):
+            _warn(
+                doctree,
+                words.line,
+                f"the code span {words.text!r} holds a number, and stands in no cell, "
+                "output or snippet of this page; quote one, or paste the number with "
+                "{glue:text}",
+            )
     for block in literal:
         if not prose.has_run(block):
             for number in code_numbers(block.astext()):

@@ -83,7 +83,14 @@ def _words(node: nodes.Node, kind: str, text: str) -> Words:
 
 def _is_no_prose(node: nodes.Node) -> bool:
     """Tell whether a text is code, an output, pasted, a comment or Sphinx's message."""
-    kinds = (nodes.literal_block, nodes.comment, nodes.raw, nodes.system_message)
+    kinds = (
+        nodes.literal_block,
+        nodes.comment,
+        nodes.raw,
+        nodes.system_message,
+        nodes.label,  # of a footnote, which Sphinx counts
+        nodes.footnote_reference,
+    )
     pasted = {"pasted-text", "pasted-inline"}  # the classes that MyST-NB gives
     return any(
         isinstance(parent, kinds) or pasted & set(parent.get("classes", ()))

@@ -18,7 +18,6 @@ from matplotlib.figure import Figure
 from snippets import experiment
 from snippets.showing import BLUE, GREY, ORANGE, Picture
 
-
 # The step at which a run waits to be killed, between two checkpoints.
 STALL_AT = 150
 
