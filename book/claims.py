@@ -108,7 +108,9 @@ def _number(node: ast.AST) -> float | None:
 
 
 def empty_claim(source: str) -> tuple[int, str] | None:
-    """Return what keeps a claim from failing: a line, counted from 1, and a message.
+    """Return what keeps a claim from failing: a line and a message.
+
+    Lines are counted from 1; line 0 is the header.
 
     >>> empty_claim("x = 1") is None, empty_claim("assert f(1) == 1")
     (False, None)
@@ -128,7 +130,7 @@ def empty_claim(source: str) -> tuple[int, str] | None:
                 return node.lineno, f"asserts nothing: no run can make `{test}` false"
         elif isinstance(node, ast.With):
             asserts |= any(_name(item.context_expr) in RAISES for item in node.items)
-    return None if asserts else (1, "asserts nothing; write an `assert`, or `raises`")
+    return None if asserts else (0, "asserts nothing; write an `assert`, or `raises`")
 
 
 def _always_true(test: ast.expr, literals: set[str]) -> bool:
