@@ -128,6 +128,11 @@ def empty_claim(source: str) -> tuple[int, str] | None:
             if _always_true(node.test, _literals(tree)):
                 test = ast.unparse(node.test)
                 return node.lineno, f"asserts nothing: no run can make `{test}` false"
+        elif isinstance(node, ast.Try) and _passes_without_error(node):
+            return (
+                node.lineno,
+                "asserts only if an error comes; add `else:` with `assert False`",
+            )
         elif isinstance(node, ast.With):
             asserts |= any(_name(item.context_expr) in RAISES for item in node.items)
     return None if asserts else (0, "asserts nothing; write an `assert`, or `raises`")
@@ -153,6 +158,17 @@ def _always_true(test: ast.expr, literals: set[str]) -> bool:
     return used <= literals
 
 
+def _passes_without_error(node: ast.Try) -> bool:
+    """Tell whether assertions on an error are passed over if there is none."""
+    in_handlers = (n for handler in node.handlers for n in ast.walk(handler))
+    if node.orelse or not any(isinstance(n, ast.Assert) for n in in_handlers):
+        return False
+    last = node.body[-1]
+    while isinstance(last, ast.With):
+        last = last.body[-1]
+    return not isinstance(last, ast.Raise)
+
+
 def _literals(tree: ast.Module) -> set[str]:
     """Return the names that a claim gives to literals, and to nothing else."""
     given: dict[str, bool] = {}
@@ -166,7 +182,9 @@ def _literals(tree: ast.Module) -> set[str]:
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         }
         literal = isinstance(node, ast.Assign) and not any(
-            isinstance(n, ast.Name | ast.Call) for n in ast.walk(node.value)
+            # A list may be filled later.
+            isinstance(n, ast.Name | ast.Call | ast.List | ast.Dict | ast.Set)
+            for n in ast.walk(node.value)
         )
         for name in names:
             given[name] &= literal

@@ -291,9 +291,13 @@ def stands_in(span: str, shown: str) -> bool:
 
     >>> stands_in("steps=20", "f(steps=200)"), stands_in("steps=200", "f(steps=200)")
     (False, True)
+    >>> stands_in("[5 32]", "w = f32[5 32]")
+    True
     """
     words = r"\s+".join(re.escape(word) for word in span.split())
-    return re.search(rf"(?<![\w.]){words}(?!\w|\.\d)", shown) is not None
+    before = r"(?<![\w.])" if re.match(r"[\w.]", span) else ""
+    behind = r"(?!\w|\.\d)" if re.search(r"\w$", span) else ""
+    return re.search(before + words + behind, shown) is not None
 
 
 def _warn(doctree: nodes.document, line: int, message: str) -> None:

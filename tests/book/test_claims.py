@@ -126,6 +126,7 @@ def test_nothing_else_is_complained_of(complaints):
         "y = 3\nassert y == 3",
         "assert 'text'",
         "f(x)",
+        "try:\n    f()\nexcept KeyError as error:\n    assert error.args",
         "with open(x):\n    pass",
         "",
     ],
@@ -145,6 +146,8 @@ def test_what_cannot_fail_is_no_claim(source):
         "with showing.raises(ValueError, lines=1), other():\n    f()",
         "with refused():\n    f()",
         "try:\n    f()\nexcept KeyError:\n    pass\nelse:\n    assert False",
+        "try:\n    raise KeyError(x)\nexcept KeyError as error:\n    assert error.args",
+        "seen = []\nf(seen)\nassert seen == [1]",
         "y = 3\nif f():\n    y = f()\nassert y == 3",
     ],
 )

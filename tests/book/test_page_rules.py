@@ -37,6 +37,8 @@ make html
 ```
 
 ![](picture.png)
+
+<b>Nobody reads</b> this.
 """,
     "plain": """(plain)=
 # Not a notebook
@@ -57,6 +59,7 @@ EXPECTED = {
         "```python": "Python that nothing runs",
         "```sh": None,
         "![](picture.png)": "a picture needs an alt text",
+        "<b>": "HTML that no check reads: '<b>'; write Markdown",
     },
     "plain": {"```{code-cell} python": "Found an unexpected `code-cell`"},
 }
