@@ -180,7 +180,7 @@ def is_snippet(source: str) -> bool:
 def made_from(sources: list[str], root: pathlib.Path = ROOT) -> set[pathlib.Path]:
     """Return the files that some code depends on, directly or through others.
 
-    These are the snippet modules that it imports, the records that it reads by
+    These are the modules of the project that it imports, the records that it reads by
     ``recorded("name")``, and the transcripts that it quotes by ``printed("page", …)``.
 
     >>> sorted(path.name for path in made_from(["from snippets.konfig import diff"]))
@@ -204,7 +204,7 @@ def made_from(sources: list[str], root: pathlib.Path = ROOT) -> set[pathlib.Path
 
 
 def _imports(source: str) -> set[str]:
-    """Name every `snippets` module that could be meant by an import in `source`."""
+    """Name every module of ours that could be meant by an import in `source`."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # the run will say so, with the line
@@ -216,8 +216,8 @@ def _imports(source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.add(node.module)
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    names = {name for name in names if name.split(".")[0] == "snippets"}
-    return names | ({"snippets"} if names else set())
+    ours = {name for name in names if name.split(".")[0] in ("snippets", "book")}
+    return ours | {name.split(".")[0] for name in ours}
 
 
 def _first_line(lines: list[str], after_fence: int) -> int:

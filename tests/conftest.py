@@ -57,9 +57,13 @@ def sphinx(
 
 @pytest.fixture(scope="session", autouse=True)
 def store_of_the_tests(tmp_path_factory):
-    """Begin with an empty store: what a test sees has run in this session."""
+    """Begin with an empty store: what a test sees has run in this session.
+
+    The harness that lies to the book hands over one in which most pages are.
+    """
+    given = os.environ.get("BOOK_STORE_OF_TESTS")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BOOK_STORE", str(tmp_path_factory.mktemp("executed")))
+        patch.setenv("BOOK_STORE", given or str(tmp_path_factory.mktemp("executed")))
         yield
 
 
