@@ -200,7 +200,8 @@ def made_from(sources: list[str], root: pathlib.Path = ROOT) -> set[pathlib.Path
                 if file.is_file() and file not in found:
                     found.add(file)
                     waiting.append(file.read_text("utf-8"))
-    return found
+    # What is not there cannot change; whoever asks for it says so when it runs.
+    return {path for path in found if path.is_file()}
 
 
 def _imports(source: str) -> set[str]:

@@ -31,7 +31,7 @@ def git_status(root: pathlib.Path) -> str:
 
 
 def test_the_book_builds_without_a_warning(built):
-    run, out = built
+    run, _ = built
     assert run.returncode == 0, run.stderr
     assert run.stderr == ""
     assert "The book is at " in run.stdout

@@ -186,7 +186,8 @@ def test_a_cell_may_print_while_konfig_has_taken_over_the_imports():
 
 
 def test_imports_and_records_are_followed(tmp_path):
-    (tmp_path / "snippets").mkdir()
+    (tmp_path / "snippets" / "recorded").mkdir(parents=True)
+    (tmp_path / "snippets" / "recorded" / "times.json").write_text("{}")
     modules = {
         "__init__": "",
         "a": "from snippets import b",
