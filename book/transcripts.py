@@ -175,7 +175,7 @@ def printed(page: str, section: str, pattern: str, kept: pathlib.Path = KEPT) ->
     )
     wanted = re.sub(r" +", r"\\s+", pattern)
     # The same value twice, as in an error message, is one.
-    found = {" ".join(match[1].split()) for match in re.finditer(wanted, said)}
+    found = {" ".join(match[1].split()) for match in re.finditer(wanted, said)} - {""}
     if len(found) != 1:
         where = f"docs/{page}.md, section: {page}-{section}"
         raise LookupError(f"{where}: {pattern!r} gives {found}")
