@@ -64,6 +64,10 @@ endif
 proof: $(STAMP) ## run everything, also what takes long
 	BOOK_PROOF=1 $(PYTHON) -m pytest
 
+.PHONY: mutants
+mutants: $(STAMP) ## tell lies to a copy of the book and see what turns red (ONLY=refs)
+	$(PYTHON) -m tests.mutants "$(ONLY)"
+
 .PHONY: live
 live: $(STAMP) ## serve the book on 127.0.0.1, rebuilding and reloading on every save
 	$(PYTHON) -m sphinx_autobuild --host 127.0.0.1 --port 0 --open-browser --watch snippets --watch book --watch conf.py --ignore '*/__pycache__/*' -c . -d _build/live/doctrees docs _build/live/html

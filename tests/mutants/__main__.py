@@ -1,0 +1,181 @@
+"""Tells all lies, prints what was caught, and keeps the figures: ``make mutants``.
+
+make mutants                 all lies, and ten runs without one
+make mutants ONLY=refs       those about one page
+make mutants ONLY=refs-1a2b  one of them, with what pytest printed
+"""
+
+import argparse
+import collections
+import datetime
+import json
+import multiprocessing
+import os
+import pathlib
+import platform
+import sys
+import tempfile
+import tomllib
+
+from book import environment
+
+environment.prepare()  # before anything imports jax or TensorFlow
+
+from book import warm  # noqa: E402
+from book.cells import DOCS, ROOT, pages  # noqa: E402
+from book.running import jobs, run_pages  # noqa: E402
+from book.store import Store  # noqa: E402
+from tests.mutants.judge import Verdict, judge  # noqa: E402
+from tests.mutants.lies import KINDS, Lie, lies  # noqa: E402
+
+HERE = pathlib.Path(__file__).parent
+RECORD = ROOT / "snippets" / "recorded" / "mutants.json"
+REPEATS = 10
+NO_LIE = "no lie"
+
+
+def equivalent() -> dict[str, str]:
+    """Return the lies that change nothing a reader could notice, with the reason."""
+    return tomllib.loads((HERE / "equivalent.toml").read_text("utf-8"))
+
+
+def repeats() -> list[Lie]:
+    """Return runs of pages without a lie: none of them may turn red."""
+    return [
+        Lie(
+            kind=NO_LIE,
+            path=f"docs/{page}.md",
+            line=0,
+            before="",
+            after="",
+            text=(DOCS / f"{page}.md").read_text("utf-8"),
+            page=page,
+        )
+        for page in (pages() * REPEATS)[:REPEATS]
+    ]
+
+
+def execute(store: Store) -> None:
+    """Run the pages that the store has not.
+
+    Raises:
+      SystemExit: if a page fails; a broken book cannot be lied to.
+    """
+    texts = {f"docs/{p}.md": (DOCS / f"{p}.md").read_text("utf-8") for p in pages()}
+    waiting = {name: text for name, text in texts.items() if store.load(text) is None}
+    for name, (notebook, failure, seconds) in run_pages(waiting, jobs()).items():
+        if failure:
+            raise SystemExit(failure)
+        store.save(name, texts[name], notebook, seconds)
+
+
+def judge_all(told: list[Lie], store: Store) -> list[Verdict]:
+    """Judge lies, as many at once as there are cores, and print each verdict."""
+    # A fork of this process has pytest, Sphinx and all that pages import.
+    import hypothesis
+    import pytest
+    import sphinx.application
+    import sybil
+
+    del hypothesis, pytest, sphinx, sybil
+    warm.import_modules()
+    verdicts = []
+    work = [(lie, store.folder) for lie in told]
+    with multiprocessing.get_context("fork").Pool(jobs(), maxtasksperchild=1) as pool:
+        for verdict in pool.imap_unordered(_judge, work):
+            verdicts.append(verdict)
+            said = f"caught by {verdict.by}" if verdict.caught else "green"
+            print(f"{verdict.seconds:5.0f} s  {verdict.lie}: {said}", flush=True)
+    return verdicts
+
+
+def _judge(work: tuple[Lie, pathlib.Path]) -> Verdict:
+    return judge(*work)
+
+
+def report(verdicts: list[Verdict]) -> None:
+    """Print the share caught per kind, and each lie that nothing caught."""
+    told, caught = collections.Counter(), collections.Counter()
+    for verdict in verdicts:
+        told[verdict.lie.kind] += 1
+        caught[verdict.lie.kind] += verdict.caught
+    width = max(map(len, told))
+    print(f"\n{'kind':{width}}  caught  told")
+    for kind in told:
+        print(f"{kind:{width}}  {caught[kind]:6}  {told[kind]:4}")
+    for verdict in verdicts:
+        if not verdict.caught and verdict.lie.kind != NO_LIE:
+            print(f"survived: {verdict.lie}")
+        if verdict.caught and verdict.lie.kind == NO_LIE:
+            print(f"red without a lie: {verdict.lie.page}: {verdict.by}")
+
+
+def keep(verdicts: list[Verdict], told: list[Lie], excused: dict[str, str]) -> None:
+    """Write what the page *how-it-is-checked* shows.
+
+    Verdicts of an earlier run stay, if their lies are still told.
+
+    Args:
+      verdicts: of this run.
+      told: all lies of today, and the runs without one.
+      excused: the lies that are listed as equivalent.
+    """
+    try:
+        before = json.loads(RECORD.read_text("utf-8"))["caught"]
+    except FileNotFoundError:
+        before = {}
+    now = {verdict.lie.name: verdict.caught for verdict in verdicts}
+    results = {lie: (before | now).get(lie.name) for lie in told}
+    kinds = {}
+    for lie, result in results.items():
+        of_kind = kinds.setdefault(lie.kind, [0, 0])
+        of_kind[0] += bool(result)
+        of_kind[1] += 1
+    record = {
+        "measured": datetime.date.today().isoformat(),
+        "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}",
+        "kinds": kinds,
+        "equivalent": len(excused),
+        "caught": {lie.name: result for lie, result in results.items()},
+    }
+    RECORD.write_text(json.dumps(record, indent=2) + "\n", "utf-8")
+
+
+def main() -> int:
+    """Return 0 if every lie was caught and no honest run turned red."""
+    parser = argparse.ArgumentParser(prog="make mutants")
+    parser.add_argument("only", nargs="?", default="", help="a page, a kind or a name")
+    only = parser.parse_args().only
+    excused = equivalent()
+    everything = lies(KINDS)
+    unknown = set(excused) - {lie.name for lie in everything}
+    if unknown:
+        print(f"equivalent.toml names lies that are not told: {sorted(unknown)}")
+        return 1
+    told = [lie for lie in everything if lie.name not in excused] + repeats()
+    chosen = [
+        lie
+        for lie in told
+        if not only or only in (lie.page, lie.kind) or lie.name.startswith(only)
+    ]
+    if not chosen:
+        print(f"no lie about {only!r}; there are pages: {' '.join(pages())}")
+        return 2
+    with warm.shared_process(), tempfile.TemporaryDirectory() as folder:
+        store = Store(pathlib.Path(folder) / "executed")
+        # In a process of its own: this one is to be forked, and has no threads yet.
+        executing = multiprocessing.get_context("fork").Process(
+            target=execute, args=[store]
+        )
+        executing.start()
+        executing.join()
+        if executing.exitcode:
+            return executing.exitcode
+        verdicts = judge_all(chosen, store)
+    report(verdicts)
+    keep(verdicts, told, excused)
+    return 1 if any(v.caught == (v.lie.kind == NO_LIE) for v in verdicts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
