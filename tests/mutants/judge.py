@@ -119,6 +119,7 @@ def judge(lie: Lie, outputs: pathlib.Path) -> Verdict:
         arguments = [*tests_of(lie), "-x", "-q", "-p", "no:cacheprovider"]
         run = _in_a_new_python if lie.kind == "upstream" else _in_a_fork
         log = pathlib.Path(folder) / "log"
+        log.touch()
         status = run(copy, arguments, environment, log)
         text = log.read_text("utf-8", errors="replace")
     by = re.search(r"^(?:FAILED|ERROR) (.+)$", text, re.M)

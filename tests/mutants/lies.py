@@ -7,6 +7,7 @@ are made here, by the syntax tree where the place is code.
 
 import ast
 import dataclasses
+import functools
 import hashlib
 import json
 import pathlib
@@ -270,12 +271,18 @@ def snippets() -> Iterator[Lie]:
 
 def _first_page_with(path: pathlib.Path) -> str | None:
     """Return the page with the fewest cells that is made from a module."""
+    return next((page for page, made in _made_from() if path in made), None)
+
+
+@functools.cache
+def _made_from() -> list[tuple[str, set[pathlib.Path]]]:
+    """Return all pages, and what each is made from; those with few cells first."""
     found = []
     for page in pages():
         cells = cells_of_text((ROOT / "docs" / f"{page}.md").read_text("utf-8"))
-        if path in made_from([cell.source for cell in cells]):
-            found.append((len(cells), page))
-    return min(found)[1] if found else None
+        made = made_from([cell.source for cell in cells])
+        found.append((len(cells), page, made))
+    return [(page, made) for _, page, made in sorted(found, key=lambda f: f[:2])]
 
 
 def cells() -> Iterator[Lie]:
