@@ -21,8 +21,8 @@ _OWN = {
     "kauldron.typing": "kauldron.typing",
     "kauldron.ktyping": "kauldron.ktyping",
 }
-# Modules in modules of `kd` that its documentation imports from.
-_NESTED = ("data.py", "data.tf", "data.iters")
+# Modules in modules of `kd`. Not `data.tf`: it needs a part of grain without release.
+_NESTED = ("data.py", "data.iters")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -138,36 +138,42 @@ def define(dotted: str) -> Definition | None:
     'kauldron.train.trainer_lib'
     >>> define("kauldron.kd.train.Nothing")
     """
-    if dotted.split(".")[0] != "kauldron":
-        return None
-    if _file(dotted):
-        return Definition(module=dotted, name="")
-    module, _, name = dotted.rpartition(".")
-    place = define(module) if module else None
-    if place is None or place.name:
-        return None
-    if _file(f"{place.module}.{name}"):
-        return Definition(module=f"{place.module}.{name}", name="")
-    found = _contents(place.module).get(name)
-    if isinstance(found, str):
-        return None if found == dotted else define(found)
-    return found
+    first, *rest = dotted.split(".")
+    place = Definition(module="kauldron", name="") if first == "kauldron" else None
+    for name in rest:
+        if place is None or place.name:  # a member of what is defined, or nothing
+            return None
+        place = _in_module(place.module, name)
+    return place
+
+
+def _in_module(module: str, name: str) -> Definition | None:
+    """Return where a name in a module is defined."""
+    found = _contents(module).get(name)
+    if isinstance(found, Definition):
+        return found
+    # `kd.optim.ema_params` is a function, from a module that is called like it.
+    if found and _file(found[0]) and found != (module, name):
+        return _in_module(*found)
+    if _file(f"{module}.{name}"):
+        return Definition(module=f"{module}.{name}", name="")
+    return None
 
 
 @functools.cache
-def _contents(module: str) -> dict[str, Definition | str]:
-    """Return what a module defines, and of what it imports the full names.
+def _contents(module: str) -> dict[str, Definition | tuple[str, str]]:
+    """Return what a module defines, and where what it imports comes from.
 
     A module that is no list of imports is asked for its own definitions only.
     """
-    own: dict[str, Definition | str] = {}
-    imported: dict[str, Definition | str] = {}
+    own: dict[str, Definition] = {}
+    imported: dict[str, tuple[str, str]] = {}
     path = _file(module)
     for statement in _statements(ast.parse(path.read_text("utf-8")).body):
         if isinstance(statement, ast.ImportFrom):
             for alias in statement.names:
-                full = f"{statement.module}.{alias.name}"
-                imported[alias.asname or alias.name] = full
+                place = (statement.module, alias.name)
+                imported[alias.asname or alias.name] = place
         if isinstance(statement, ast.Delete):
             for target in statement.targets:
                 own.pop(ast.unparse(target), None)
@@ -180,7 +186,7 @@ def _contents(module: str) -> dict[str, Definition | str]:
 def _defined_by(statement: ast.stmt) -> list[str]:
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [statement.name]
-    if isinstance(statement, ast.AnnAssign) and statement.value is None:
+    if not isinstance(statement, ast.Assign | ast.AnnAssign) or not statement.value:
         return []
     targets = getattr(statement, "targets", [getattr(statement, "target", None)])
     return [target.id for target in targets if isinstance(target, ast.Name)]

@@ -9,6 +9,8 @@ jupytext:
   text_representation:
     format_name: myst
 kernelspec:
+  display_name: Python 3
+  language: python
   name: python3
 ---
 
