@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import pathlib
 import platform
+import subprocess
 import sys
 import tempfile
 import tomllib
@@ -23,7 +24,7 @@ environment.prepare()  # before anything imports jax or TensorFlow
 
 from book import warm  # noqa: E402
 from book.cells import DOCS, ROOT, pages  # noqa: E402
-from book.running import jobs, run_pages  # noqa: E402
+from book.running import jobs  # noqa: E402
 from book.store import Store  # noqa: E402
 from tests.mutants.judge import Verdict, judge  # noqa: E402
 from tests.mutants.lies import KINDS, Lie, lies  # noqa: E402
@@ -65,18 +66,24 @@ def sample(told: list[Lie]) -> list[Lie]:
     return chosen
 
 
-def execute(store: Store) -> None:
-    """Run the pages that the store has not.
+def build(folder: pathlib.Path) -> Store:
+    """Build the book as it is, and return the store of what was executed.
 
     Raises:
-      SystemExit: if a page fails; a broken book cannot be lied to.
+      SystemExit: if the build fails; a broken book cannot be lied to.
     """
-    texts = {f"docs/{p}.md": (DOCS / f"{p}.md").read_text("utf-8") for p in pages()}
-    waiting = {name: text for name, text in texts.items() if store.load(text) is None}
-    for name, (notebook, failure, seconds) in run_pages(waiting, jobs()).items():
-        if failure:
-            raise SystemExit(failure)
-        store.save(name, texts[name], notebook, seconds)
+    store = folder / "executed"
+    run = subprocess.run(
+        [
+            *(sys.executable, "-m", "sphinx", "--fail-on-warning", "--quiet"),
+            *("-c", ".", "docs", str(folder / "html")),
+        ],
+        cwd=ROOT,
+        env=os.environ | {"BOOK_STORE": str(store)},
+    )
+    if run.returncode:
+        raise SystemExit(run.returncode)
+    return Store(store)
 
 
 def judge_all(told: list[Lie], store: Store) -> list[Verdict]:
@@ -177,15 +184,7 @@ def main() -> int:
         return 2
     with warm.shared_process(), tempfile.TemporaryDirectory() as folder:
         given = os.environ.get("BOOK_STORE_OF_TESTS")
-        store = Store(pathlib.Path(given or pathlib.Path(folder) / "executed"))
-        # In a process of its own: this one is to be forked, and has no threads yet.
-        executing = multiprocessing.get_context("fork").Process(
-            target=execute, args=[store]
-        )
-        executing.start()
-        executing.join()
-        if executing.exitcode:
-            return executing.exitcode
+        store = Store(pathlib.Path(given)) if given else build(pathlib.Path(folder))
         verdicts = judge_all(chosen, store)
     report(verdicts)
     if not options.sample:

@@ -108,6 +108,7 @@ def judge(lie: Lie, outputs: pathlib.Path) -> Verdict:
     with tempfile.TemporaryDirectory(prefix="lie-") as folder:
         copy = pathlib.Path(folder) / "book"
         shutil.copytree(ROOT, copy, ignore=IGNORED)
+        _take_answers_along(copy)
         store = pathlib.Path(folder) / "executed"
         shutil.copytree(outputs, store)
         _tell(lie, copy, store)
@@ -148,6 +149,14 @@ def _tell(lie: Lie, copy: pathlib.Path, store: pathlib.Path) -> None:
         (copy / lie.path).unlink()
     else:
         (copy / lie.path).write_text(lie.text, "utf-8")
+
+
+def _take_answers_along(copy: pathlib.Path) -> None:
+    """Spare the copy the imports of the libraries, to look up names that it knows."""
+    kept = ROOT / "_build" / "names.json"
+    if kept.exists():
+        (copy / "_build").mkdir()
+        shutil.copy(kept, copy / "_build")
 
 
 def _make_stale(lie: Lie, store: pathlib.Path) -> None:
