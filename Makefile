@@ -63,6 +63,7 @@ endif
 .PHONY: proof
 proof: $(STAMP) ## run everything, also what takes long
 	BOOK_PROOF=1 $(PYTHON) -m pytest
+	$(PYTHON) -m tests.mutants
 
 .PHONY: mutants
 mutants: $(STAMP) ## tell lies to a copy of the book and see what turns red (ONLY=refs)

@@ -85,11 +85,12 @@ class Store:
             return None
         if check != _hash(outputs.encode()):
             return None  # damaged: the page runs again and replaces it
+        entry = json.loads(outputs)
         notebook = read_myst_markdown_notebook(text, add_source_map=True)
+        # What a kernel says of its language; Sphinx highlights by it.
+        notebook.metadata["language_info"] = nbformat.from_dict(entry["language"])
         code = (cell for cell in notebook.cells if cell.cell_type == "code")
-        for cell, (count, kept) in zip(
-            code, json.loads(outputs)["outputs"], strict=True
-        ):
+        for cell, (count, kept) in zip(code, entry["outputs"], strict=True):
             cell.execution_count = count
             cell.outputs = [nbformat.from_dict(output) for output in kept]
         with contextlib.suppress(OSError):
@@ -112,7 +113,8 @@ class Store:
             for cell in notebook.cells
             if cell.cell_type == "code"
         ]
-        content = json.dumps({"outputs": outputs}, sort_keys=True)
+        entry = {"outputs": outputs, "language": notebook.metadata["language_info"]}
+        content = json.dumps(entry, sort_keys=True)
         self._write(f"{key(text)}.json", f"{_hash(content.encode())}\n{content}")
         self._write(f"{pathlib.Path(name).stem}.seconds", f"{seconds:.1f}")
         entries = sorted(self.folder.glob("*.json"), key=lambda path: _age(path))

@@ -36,6 +36,7 @@ def test_what_ran_is_found_again_under_other_words(kept):
     assert notebook.cells[-1].outputs[0].text == "42\n"
     assert notebook.cells[-1].execution_count == 1
     assert "and a heading" in notebook.cells[0].source
+    assert notebook.metadata.language_info.pygments_lexer == "ipython3"
     assert kept.load(PAGE.replace("6 * 7", "6 * 8")) is None
 
 
