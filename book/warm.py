@@ -203,7 +203,13 @@ def end(process: subprocess.Popen) -> None:
 
 @contextlib.contextmanager
 def shared_process() -> Iterator[str]:
-    """Keep one process for all builds within the block, and return its address."""
+    """Keep one process for all builds within the block, and return its address.
+
+    Within another such block it is that one's.
+    """
+    if "BOOK_WARM" in os.environ:
+        yield os.environ["BOOK_WARM"]
+        return
     # The path of a socket may not be long, so it is not below TMPDIR.
     with tempfile.TemporaryDirectory(prefix="book-", dir="/tmp") as folder:
         address = os.path.join(folder, "warm")

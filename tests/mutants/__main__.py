@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Iterator
 
 from book import environment
 
@@ -86,7 +87,7 @@ def build(folder: pathlib.Path) -> Store:
     return Store(store)
 
 
-def judge_all(told: list[Lie], store: Store) -> list[Verdict]:
+def judge_all(told: list[Lie], store: Store) -> Iterator[Verdict]:
     """Judge lies, as many at once as there are cores, and print each verdict."""
     # A fork of this process has pytest, Sphinx and all that pages import.
     import hypothesis
@@ -96,14 +97,12 @@ def judge_all(told: list[Lie], store: Store) -> list[Verdict]:
 
     del hypothesis, pytest, sphinx, sybil
     warm.import_modules()
-    verdicts = []
     work = [(lie, store.folder) for lie in told]
     with multiprocessing.get_context("fork").Pool(jobs(), maxtasksperchild=1) as pool:
         for verdict in pool.imap_unordered(_judge, work):
-            verdicts.append(verdict)
             said = f"caught by {verdict.by}" if verdict.caught else "green"
             print(f"{verdict.seconds:5.0f} s  {verdict.lie}: {said}", flush=True)
-    return verdicts
+            yield verdict
 
 
 def _judge(work: tuple[Lie, pathlib.Path]) -> Verdict:
@@ -116,7 +115,7 @@ def report(verdicts: list[Verdict]) -> None:
     for verdict in verdicts:
         told[verdict.lie.kind] += 1
         caught[verdict.lie.kind] += verdict.caught
-    width = max(map(len, told))
+    width = max(map(len, told), default=4)
     print(f"\n{'kind':{width}}  caught  told")
     for kind in told:
         print(f"{kind:{width}}  {caught[kind]:6}  {told[kind]:4}")
@@ -185,10 +184,13 @@ def main() -> int:
     with warm.shared_process(), tempfile.TemporaryDirectory() as folder:
         given = os.environ.get("BOOK_STORE_OF_TESTS")
         store = Store(pathlib.Path(given)) if given else build(pathlib.Path(folder))
-        verdicts = judge_all(chosen, store)
-    report(verdicts)
-    if not options.sample:
-        keep(verdicts, told, excused)
+        verdicts = []
+        try:
+            verdicts.extend(judge_all(chosen, store))
+        finally:  # also when stopped: an hour's verdicts are not thrown away
+            report(verdicts)
+            if not options.sample:
+                keep(verdicts, told, excused)
     return 1 if any(v.caught == (v.lie.kind == NO_LIE) for v in verdicts) else 0
 
 
