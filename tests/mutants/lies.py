@@ -130,7 +130,8 @@ def _change(
 
 _FENCED = re.compile(r"^(`{3,}|:{3,}).*?^\1\s*$|^---\n.*?^---$|^%.*?$", re.M | re.S)
 _GLUE = re.compile(r"\{glue:text\}`([^`]+)`")
-_SPAN = re.compile(r"(?<![`}\w])`([^`\n]+)`")
+# A code span; with a role before it, it is something else.
+_SPAN = re.compile(r"(\{[\w:-]+\})?(`+)(?!`)([^\n]+?)(?<!`)\2(?!`)")
 _NAME = re.compile(r"(kd|konfig|kontext|kauldron|optax|jax|nn|np)(\.\w+)+(?=\W|$)")
 _NUMBER = re.compile(r"(?<![\w.])\d+(\.\d+)?(?![\w.])")
 
@@ -142,7 +143,8 @@ def _spans(kind: str) -> Iterator[tuple[str, pathlib.Path, re.Match]]:
         # Blocks are blanked and not cut out, so that places stay what they are.
         prose = _FENCED.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
         for match in _SPAN.finditer(prose):
-            yield page, path, match
+            if not match[1]:
+                yield page, path, match
 
 
 def numbers_in_prose() -> Iterator[Lie]:
@@ -153,8 +155,8 @@ def numbers_in_prose() -> Iterator[Lie]:
         for match in _GLUE.finditer(path.read_text("utf-8")):
             yield _change(kind, page, path, *match.span(), "0.4217")
     for page, path, match in _spans(kind):
-        if number := _NUMBER.search(match[1]):
-            start = match.start(1) + number.start()
+        if number := _NUMBER.search(match[3]):
+            start = match.start(3) + number.start()
             other = str(float(number[0]) + 7173).removesuffix(".0")
             yield _change(kind, page, path, start, start + len(number[0]), other)
 
@@ -163,8 +165,8 @@ def names_in_prose() -> Iterator[Lie]:
     """Misspell the last part of a dotted name."""
     kind = "a name in prose"
     for page, path, match in _spans(kind):
-        if name := _NAME.match(match[1]):
-            stop = match.start(1) + name.end()
+        if name := _NAME.match(match[3]):
+            stop = match.start(3) + name.end()
             yield _change(kind, page, path, stop - 1, stop, name[0][-1] * 2 + "q")
 
 
@@ -172,10 +174,11 @@ def words_of_quotations() -> Iterator[Lie]:
     """Take a word out of a quoted message."""
     kind = "a word of a quoted message"
     for page, path, match in _spans(kind):
-        words = [*re.finditer(r"\S+", match[1])]
-        if len(words) >= 3 and "make " not in match[1]:
+        words = [*re.finditer(r"\S+", match[3])]
+        # A message; `*b n d` and `a | b` are code.
+        if len(re.findall(r"\b[A-Za-z]{2,}\b", match[3])) >= 3 and len(words) >= 3:
             middle = words[len(words) // 2]
-            start = match.start(1) + middle.start()
+            start = match.start(3) + middle.start()
             yield _change(kind, page, path, start, start + len(middle[0]) + 1, "")
 
 
