@@ -273,11 +273,11 @@ PATCHES: tuple[Patch, ...] = (
         why="a class that is not called is written as `__const__`",
     ),
     Patch(
-        module="kauldron.konfig.flags_utils",
-        before="      flag_values=flag_values,\n      accept_new_attributes=True,\n",
-        after="      flag_values=flag_values,\n      accept_new_attributes=False,\n",
+        module="kauldron.utils.constants",
+        before="CONFIG_FILENAME = 'config.json'\n",
+        after="CONFIG_FILENAME = 'konfig.json'\n",
         page="sweep",
-        why="a misspelt argument on the command line is accepted; now refused at once",
+        why="a run saves its config as `config.json`",
     ),
     # Which mistakes are stopped.
     Patch(
@@ -381,10 +381,10 @@ PATCHES: tuple[Patch, ...] = (
     # Install.
     Patch(
         module="kauldron.kd",
-        before="with _epy.lazy_api_imports(globals()):\n",
-        after="if True:\n",
+        before="# Import contrib at the end as they can use all\n",
+        after="import kauldron.train\n",
         page="install",
-        why="`kd` imports its parts when they are first used; now at once",
+        why="`kd` imports the trainer when it is first used; now at once",
     ),
     Patch(
         module="etils.enp.array_spec",
