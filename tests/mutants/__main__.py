@@ -8,6 +8,7 @@ make mutants ONLY=refs-1a2b  one of them, with what pytest printed
 import argparse
 import collections
 import datetime
+import importlib
 import json
 import multiprocessing
 import os
@@ -89,14 +90,20 @@ def build(folder: pathlib.Path) -> Store:
 
 def judge_all(told: list[Lie], store: Store) -> Iterator[Verdict]:
     """Judge lies, as many at once as there are cores, and print each verdict."""
-    # A fork of this process has pytest, Sphinx and all that pages import.
-    import hypothesis
-    import pytest
-    import sphinx.application
-    import sybil
+    # A fork of this process has pytest, Sphinx and all that pages import; but Kauldron
+    # only when the lies about it have been judged.
+    for name in ("hypothesis", "pytest", "sphinx.application", "sybil", *warm.MODULES):
+        if not name.startswith("kauldron"):
+            importlib.import_module(name)
+    upstream = [lie for lie in told if lie.kind == "upstream"]
+    yield from _judge_some(upstream, store)
+    others = [lie for lie in told if lie.kind != "upstream"]
+    if others:
+        warm.import_modules()
+        yield from _judge_some(others, store)
 
-    del hypothesis, pytest, sphinx, sybil
-    warm.import_modules()
+
+def _judge_some(told: list[Lie], store: Store) -> Iterator[Verdict]:
     work = [(lie, store.folder) for lie in told]
     with multiprocessing.get_context("fork").Pool(jobs(), maxtasksperchild=1) as pool:
         for verdict in pool.imap_unordered(_judge, work):
@@ -126,6 +133,14 @@ def report(verdicts: list[Verdict]) -> None:
             print(f"red without a lie: {verdict.lie.page}: {verdict.by}")
 
 
+def verdicts_kept() -> dict[str, bool | None]:
+    """Return for each lie that was told whether it was caught; `None` if it was not."""
+    try:
+        return json.loads(RECORD.read_text("utf-8"))["caught"]
+    except FileNotFoundError:
+        return {}
+
+
 def keep(verdicts: list[Verdict], told: list[Lie], excused: dict[str, str]) -> None:
     """Write what the page *how-it-is-checked* shows.
 
@@ -136,10 +151,7 @@ def keep(verdicts: list[Verdict], told: list[Lie], excused: dict[str, str]) -> N
       told: all lies of today, and the runs without one.
       excused: the lies that are listed as equivalent.
     """
-    try:
-        before = json.loads(RECORD.read_text("utf-8"))["caught"]
-    except FileNotFoundError:
-        before = {}
+    before = verdicts_kept()
     now = {verdict.lie.name: verdict.caught for verdict in verdicts}
     results = {lie: (before | now).get(lie.name) for lie in told}
     kinds = {}
@@ -171,10 +183,13 @@ def main() -> int:
         print(f"equivalent.toml names lies that are not told: {sorted(unknown)}")
         return 1
     told = [lie for lie in everything if lie.name not in excused] + repeats()
+    known = verdicts_kept() if only == "untold" else {}
     chosen = [
         lie
         for lie in told
-        if not only or only in (lie.page, lie.kind) or lie.name.startswith(only)
+        if (known.get(lie.name) is None and only in ("", "untold"))
+        or only in (lie.page, lie.kind)
+        or (only and lie.name.startswith(only))
     ]
     if options.sample:
         chosen = sample(chosen)

@@ -2,7 +2,8 @@
 
 The judge is a process that has imported what the tests import. For each lie it forks,
 so that a lie costs the run of one page and not ten seconds of imports. A lie about
-upstream has to be told before Kauldron is imported, so that one gets a new Python.
+upstream has to be told before its module is imported: those about Kauldron are judged
+before the judge imports it, and those about what lies below it get a new Python.
 """
 
 import contextlib
@@ -118,10 +119,17 @@ def judge(lie: Lie, outputs: pathlib.Path) -> Verdict:
             "BOOK_STORE_OF_TESTS": str(store),
         }
         arguments = [*tests_of(lie), "-x", "-q", "-p", "no:cacheprovider"]
-        run = _in_a_new_python if lie.kind == "upstream" else _in_a_fork
         log = pathlib.Path(folder) / "log"
         log.touch()
-        status = run(copy, arguments, environment, log)
+        if lie.kind != "upstream":
+            status = _in_a_fork(copy, arguments, environment, log)
+        else:
+            # Kernels and other processes of the page apply the patch when they start.
+            os.environ.pop("BOOK_WARM", None)
+            environment |= {"BOOK_KERNEL": "cold", "PYTHONPATH": str(copy)}
+            late = lie.path.split(".")[0] in sys.modules
+            run = _in_a_new_python if late else _in_a_fork
+            status = run(copy, arguments, environment, log)
         text = log.read_text("utf-8", errors="replace")
     by = re.search(r"^(?:FAILED|ERROR) (.+)$", text, re.M)
     if status == 0 and not re.search(r"\d+ passed", text):
@@ -177,14 +185,12 @@ def _make_stale(lie: Lie, store: pathlib.Path) -> None:
 def _in_a_new_python(
     copy: pathlib.Path, arguments: list[str], environment: dict, log: pathlib.Path
 ) -> int:
-    """Run pytest with imports of its own, and cold kernels."""
-    outside = {name: v for name, v in os.environ.items() if name != "BOOK_WARM"}
-    cold = {"BOOK_KERNEL": "cold", "PYTHONPATH": str(copy)}
+    """Run pytest with imports of its own."""
     with log.open("wb") as file:
         process = subprocess.Popen(
             [sys.executable, "-m", "pytest", *arguments],
             cwd=copy,
-            env=outside | environment | cold,
+            env=os.environ | environment,
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
@@ -213,6 +219,9 @@ def _in_a_fork(
         for name in [name for name in sys.modules if name.split(".")[0] in ours]:
             del sys.modules[name]
         sys.path[:] = [str(copy), *(p for p in sys.path if p not in ("", str(ROOT)))]
+        patch = copy / "sitecustomize.py"
+        if patch.exists():  # which Python imports when it starts, and has started
+            exec(compile(patch.read_text("utf-8"), str(patch), "exec"), {})
         import pytest
 
         status = int(pytest.main(arguments))
