@@ -204,6 +204,9 @@ def test_imports_and_records_are_followed(tmp_path):
 def test_a_page_depends_on_the_transcripts_that_it_quotes(tmp_path):
     code = 'rate = printed("refs", "ripple", r"(.*)")\nother = printed(\n    "sweep")'
     transcripts = tmp_path / "tests" / "transcripts"
+    transcripts.mkdir(parents=True)
+    for page in ("refs", "sweep", "konfig"):
+        (transcripts / f"{page}.txt").touch()
     found = made_from([code], tmp_path)
     assert found == {transcripts / "refs.txt", transcripts / "sweep.txt"}
 

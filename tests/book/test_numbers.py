@@ -37,7 +37,9 @@ from snippets.showing import Picture
 
 steps = 200
 print("loss", 0.125, "at", steps)
-Picture(Figure(), "nothing")
+figure = Figure()
+figure.subplots().plot([1, 2])
+Picture(figure, "a line")
 ```
 
 ```{code-cell} python
