@@ -1,11 +1,13 @@
 """What the chapter *sweep* only shows: a variant is its edit, however it is run."""
 
 import json
+import subprocess
 import sys
 
 import pytest
 from kauldron import konfig, kontext
 
+from snippets import sweep
 from snippets.konfig import diff
 from snippets.sweep import (
     VARIANTS,
@@ -43,6 +45,13 @@ def test_the_json_of_a_variant_differs_by_exactly_its_edit(name):
 def test_the_command_line_override_is_the_variant(name):
     path, value = VARIANTS[name]
     assert diff(variant(name), parse(f"--cfg.{path}={value}")) == {}
+
+
+def test_a_command_that_fails_is_no_number(monkeypatch):
+    program = [sys.executable, "-c", "raise SystemExit(3)"]
+    monkeypatch.setattr(sweep, "command", lambda *overrides, workdir: program)
+    with pytest.raises(subprocess.CalledProcessError):
+        sweep.run_command()
 
 
 def test_the_override_gives_the_number_of_the_page():
