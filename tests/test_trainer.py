@@ -1,6 +1,8 @@
 """What the chapter *trainer* only shows: its step is plain Flax and optax."""
 
+import functools
 import pathlib
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +11,7 @@ import optax
 import pytest
 from kauldron import kontext
 
+from snippets import trainer as chapter
 from snippets.experiment import (
     MLP,
     evaluation_rows,
@@ -139,3 +142,27 @@ def test_files_below_a_folder(tmp_path):
     (tmp_path / "a").mkdir()
     pathlib.Path(tmp_path / "a" / "events.out.tfevents.123.host.4.v2").touch()
     assert files(tmp_path) == ["a/events.out.tfevents.…"]
+
+
+def test_the_measured_steps_ask_for_what_their_names_say(monkeypatch):
+    asked, computed, names = {}, [], []
+
+    def step(state, batch, **wanted):
+        asked[names[-1]] = {what for what, value in wanted.items() if value}
+        compute = functools.partial(computed.append, names[-1])
+        return SimpleNamespace(step=0), SimpleNamespace(compute=compute)
+
+    run = SimpleNamespace(
+        init_state=lambda: None, train_ds=[{}], trainstep=SimpleNamespace(step=step)
+    )
+    monkeypatch.setattr(chapter, "watched", lambda: run)
+    for name, take in chapter.step_variants().items():
+        names.append(name)
+        take()
+    assert asked == {
+        "a step": set(),
+        "with losses": {"return_losses"},
+        "with losses and metrics": {"return_losses", "return_metrics"},
+        "with both, and computed": {"return_losses", "return_metrics"},
+    }
+    assert computed == ["with both, and computed"]

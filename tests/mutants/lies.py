@@ -27,12 +27,12 @@ KINDS = {
     "a name in prose": 16,
     "a word of a quoted message": 16,
     "a claim": 24,
-    "a snippet": 40,
-    "a cell": 24,
+    "a snippet": 32,
+    "a cell": 18,
     "upstream": len(PATCHES),
-    "a cell that no one runs": 8,
+    "a cell that no one runs": 6,
     "a deleted page": 4,
-    "stale output": 8,
+    "stale output": 6,
 }
 
 
