@@ -29,4 +29,10 @@ def test_the_roots_in_the_drawing_are_those_of_a_context():
 def test_the_map_names_every_chapter():
     text = (DOCS / "ideas.md").read_text("utf-8")
     linked = set(re.findall(r"\]\(([\w-]+)\.md\)", text))
-    assert set(pages()) - linked == {"index", "install", "ideas"}
+    assert set(pages()) - linked == {
+        "index",
+        "install",
+        "ideas",
+        "names",
+        "how-it-is-checked",
+    }

@@ -28,7 +28,7 @@ from book import warm  # noqa: E402
 from book.cells import DOCS, ROOT, pages  # noqa: E402
 from book.running import jobs  # noqa: E402
 from book.store import Store  # noqa: E402
-from tests.mutants.judge import Verdict, judge  # noqa: E402
+from tests.mutants.judge import PROSE, Verdict, judge  # noqa: E402
 from tests.mutants.lies import KINDS, MAKERS, Lie, lies  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
@@ -63,7 +63,9 @@ def sample(told: list[Lie]) -> list[Lie]:
     """Return a few lies of each kind, on pages that run in a moment."""
     chosen = []
     for kind in dict.fromkeys(lie.kind for lie in told):
-        of_kind = [lie for lie in told if lie.kind == kind and lie.page in QUICK]
+        # A lie in prose runs no cell, so that one may be on any page.
+        quick = (lie for lie in told if kind in PROSE or lie.page in QUICK)
+        of_kind = [lie for lie in quick if lie.kind == kind]
         chosen += of_kind[: 1 if kind in ("upstream", NO_LIE) else 2]
     return chosen
 
