@@ -30,7 +30,12 @@ from book.environment import ENVIRONMENT
 ENTRIES = 400
 
 # What else decides how a page comes out.
-_ALWAYS = ("requirements.lock", "book/running.py", "book/kernel.py")
+_ALWAYS = (
+    "requirements.lock",
+    "book/kernel.py",
+    "book/running.py",
+    "book/store.py",  # the form of an entry
+)
 
 
 @functools.cache
