@@ -158,6 +158,8 @@ def keep(verdicts: list[Verdict], told: list[Lie], excused: dict[str, str]) -> N
     results = {lie: (before | now).get(lie.name) for lie in told}
     kinds = {}
     for lie, result in results.items():
+        if result is None:  # not told yet; nothing is said of it
+            continue
         of_kind = kinds.setdefault(lie.kind, [0, 0])
         of_kind[0] += bool(result)
         of_kind[1] += 1
