@@ -1,4 +1,7 @@
-"""The tests of the book's machinery start many kernels; they share what is imported."""
+"""What the tests of the book's machinery share: imported modules, and bad pages."""
+
+import pathlib
+from collections.abc import Callable
 
 import pytest
 
@@ -6,3 +9,23 @@ import pytest
 @pytest.fixture(scope="session", autouse=True)
 def _warm(warm_kernels):
     """Fork all kernels of these tests from one process."""
+
+
+@pytest.fixture(scope="session")
+def refused(root, build, tmp_path_factory) -> Callable:
+    """Return a function that builds small bad pages, which the build has to refuse.
+
+    It takes their texts by name, and gives what the build said, a line each with pages
+    as in ``index.md:4:``, and the folder it wrote to.
+    """
+
+    def build_them(pages: dict[str, str]) -> tuple[list[str], pathlib.Path]:
+        docs, out = tmp_path_factory.mktemp("docs"), tmp_path_factory.mktemp("out")
+        for name, text in pages.items():
+            (docs / f"{name}.md").write_text(text, "utf-8")
+        (docs / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+        run = build(root, out, docs=str(docs))
+        assert run.returncode == 1
+        return run.stderr.replace(f"{docs}/", "").splitlines(), out
+
+    return build_them

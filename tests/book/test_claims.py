@@ -4,16 +4,7 @@ import pytest
 
 from book.cells import DOCS, pages
 from book.claims import WITHOUT, empty_claim, without_claim
-
-FRONT = """---
-jupytext:
-  text_representation:
-    format_name: myst
-kernelspec:
-  name: python3
----
-
-"""
+from tests.book.front import FRONT
 
 PAGE = (
     FRONT
@@ -94,13 +85,8 @@ EXPECTED = [
 
 
 @pytest.fixture(scope="module")
-def complaints(root, build, tmp_path_factory):
-    docs = tmp_path_factory.mktemp("docs")
-    (docs / "index.md").write_text(PAGE, "utf-8")
-    run = build(root, tmp_path_factory.mktemp("out"), docs=str(docs))
-    assert run.returncode == 1
-    said = run.stderr.replace(str(docs) + "/", "").splitlines()
-    return [line for line in said if "[book.claim]" in line]
+def complaints(refused):
+    return [line for line in refused({"index": PAGE})[0] if "[book.claim]" in line]
 
 
 @pytest.mark.parametrize(("line", "above", "message"), EXPECTED)

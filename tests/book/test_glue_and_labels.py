@@ -2,15 +2,7 @@
 
 import pytest
 
-FRONT = """---
-jupytext:
-  text_representation:
-    format_name: myst
-kernelspec:
-  name: python3
----
-
-"""
+from tests.book.front import FRONT
 
 PAGES = {
     "index": FRONT
@@ -101,21 +93,15 @@ EXPECTED = [
 
 
 @pytest.fixture(scope="module")
-def complaints(root, build, tmp_path_factory):
-    docs = tmp_path_factory.mktemp("docs")
-    for name, text in PAGES.items():
-        (docs / f"{name}.md").write_text(text, "utf-8")
-    run = build(root, tmp_path_factory.mktemp("out"), docs=str(docs))
-    assert run.returncode == 1
-    return run.stderr.replace(str(docs) + "/", "")
+def complaints(refused):
+    return refused(PAGES)[0]
 
 
 def test_a_label_that_is_twice_on_a_page_is_named(complaints):
     lines = PAGES["other"].splitlines()
     second = len(lines) - lines[::-1].index("(other-twice)=")
-    assert f'other.md:{second}: WARNING: Duplicate explicit target name: "other-' in (
-        complaints
-    )
+    twice = f'other.md:{second}: WARNING: Duplicate explicit target name: "other-'
+    assert any(twice in line for line in complaints)
 
 
 def line_of(page: str, start: str) -> int:
@@ -126,7 +112,7 @@ def line_of(page: str, start: str) -> int:
 @pytest.mark.parametrize(("page", "start", "message"), EXPECTED)
 def test_a_breach_is_named_with_file_and_line(page, start, message, complaints):
     place = f"{page}.md:{line_of(page, start)}:"
-    said = [c for c in complaints.splitlines() if c.startswith(place)]
+    said = [c for c in complaints if c.startswith(place)]
     if message is None:
         assert said == []
     else:

@@ -15,18 +15,7 @@ from book import names_page, resolving
 from book.names import read
 from book.public import define, modules, public
 from book.reading import unexecuted
-
-FRONT = """---
-jupytext:
-  text_representation:
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
-"""
+from tests.book.front import FRONT
 
 PAGE = (
     FRONT
@@ -92,15 +81,10 @@ WRONG = {
 
 
 @pytest.fixture(scope="module")
-def bad(root, build, tmp_path_factory):
-    docs = tmp_path_factory.mktemp("docs")
-    (docs / "index.md").write_text(PAGE, "utf-8")
-    out = tmp_path_factory.mktemp("out")
-    run = build(root, out, docs=str(docs))
-    assert run.returncode == 1
-    lines = run.stderr.replace(f"{docs}/", "").splitlines()
+def bad(refused):
+    said, out = refused({"index": PAGE})
     html = (out / "html" / "index.html").read_text("utf-8")
-    return [line for line in lines if "[book.name]" in line], html
+    return [line for line in said if "[book.name]" in line], html
 
 
 def test_a_name_that_leads_nowhere_is_refused_with_file_and_line(bad):

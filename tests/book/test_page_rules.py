@@ -2,15 +2,7 @@
 
 import pytest
 
-FRONT = """---
-jupytext:
-  text_representation:
-    format_name: myst
-kernelspec:
-  name: python3
----
-
-"""
+from tests.book.front import FRONT
 
 PAGES = {
     "index": FRONT
@@ -66,14 +58,8 @@ EXPECTED = {
 
 
 @pytest.fixture(scope="module")
-def complaints(root, build, tmp_path_factory):
-    docs = tmp_path_factory.mktemp("docs")
-    for name, text in PAGES.items():
-        (docs / f"{name}.md").write_text(text, "utf-8")
-    (docs / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    run = build(root, tmp_path_factory.mktemp("out"), docs=str(docs))
-    assert run.returncode == 1
-    return run.stderr.replace(str(docs) + "/", "")
+def complaints(refused):
+    return refused(PAGES)[0]
 
 
 @pytest.mark.parametrize(
@@ -88,9 +74,7 @@ def test_a_breach_is_named_with_file_and_line(page, line, message, complaints):
     numbers = [
         n for n, text in enumerate(PAGES[page].splitlines(), 1) if text.startswith(line)
     ]
-    said = [
-        c for c in complaints.splitlines() if c.startswith(f"{page}.md:{numbers[0]}:")
-    ]
+    said = [c for c in complaints if c.startswith(f"{page}.md:{numbers[0]}:")]
     if message is None:
         assert said == []
     else:

@@ -3,18 +3,7 @@
 import pytest
 
 from book import quotes
-
-FRONT = """---
-jupytext:
-  text_representation:
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
-"""
+from tests.book.front import FRONT
 
 MESSAGE = "cannot find the 'key' of a box"
 
@@ -89,14 +78,8 @@ WRONG = {
 
 
 @pytest.fixture(scope="module")
-def said(root, build, tmp_path_factory):
-    docs = tmp_path_factory.mktemp("docs")
-    (docs / "index.md").write_text(PAGE, "utf-8")
-    (docs / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    run = build(root, tmp_path_factory.mktemp("out"), docs=str(docs))
-    assert run.returncode == 1
-    lines = run.stderr.replace(f"{docs}/", "").splitlines()
-    return [line for line in lines if "[book.quote]" in line]
+def said(refused):
+    return [line for line in refused({"index": PAGE})[0] if "[book.quote]" in line]
 
 
 @pytest.mark.parametrize("begins", WRONG)

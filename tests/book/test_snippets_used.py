@@ -2,15 +2,7 @@
 
 import pytest
 
-FRONT = """---
-jupytext:
-  text_representation:
-    format_name: myst
-kernelspec:
-  name: python3
----
-
-"""
+from tests.book.front import FRONT
 
 PAGE = (
     FRONT
