@@ -51,18 +51,23 @@ endif
 accept: html ## keep what the pages print now, and show what changed (PAGE=refs)
 	@$(PYTHON) -m book.transcripts --page=$(PAGE)
 
+# Two processes, since each grows to 5 GB; a file is run by one of them, since the cells
+# of a page need each other. (`loadgroup` would do nothing: pytest-xdist 3.8 names groups
+# where pytest 9.2 does not look.)
+BOTH := --numprocesses 2 --dist loadfile
+
 .PHONY: test
 test: $(STAMP) ## run every cell, doctest and check (K=refs: only that chapter)
 ifdef K
 	@test -n "$(CHAPTER_TESTS)" || { echo "make: no chapter '$(K)'; there are: $(PAGES)" >&2; exit 2; }
 	$(PYTHON) -m pytest $(CHAPTER_TESTS)
 else
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest $(BOTH)
 endif
 
 .PHONY: proof
 proof: $(STAMP) ## run everything, also what takes long
-	BOOK_PROOF=1 $(PYTHON) -m pytest
+	BOOK_PROOF=1 $(PYTHON) -m pytest $(BOTH)
 	$(PYTHON) -m tests.mutants
 
 .PHONY: mutants

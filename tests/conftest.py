@@ -2,11 +2,13 @@
 
 import os
 import pathlib
+import pickle
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 
+import filelock
 import pytest
 
 from book import warm
@@ -55,15 +57,22 @@ def sphinx(
     )
 
 
+@pytest.fixture(scope="session")
+def shared(pytestconfig, tmp_path_factory) -> pathlib.Path:
+    """Return a temporary folder that all processes of this run have in common."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if hasattr(pytestconfig, "workerinput") else own
+
+
 @pytest.fixture(scope="session", autouse=True)
-def store_of_the_tests(tmp_path_factory):
+def store_of_the_tests(shared):
     """Begin with an empty store: what a test sees has run in this session.
 
     The harness that lies to the book hands over one in which most pages are.
     """
     given = os.environ.get("BOOK_STORE_OF_TESTS")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BOOK_STORE", given or str(tmp_path_factory.mktemp("executed")))
+        patch.setenv("BOOK_STORE", given or str(shared / "executed"))
         yield
 
 
@@ -93,12 +102,15 @@ def copy_of_book(root, tmp_path_factory) -> Callable[[], pathlib.Path]:
 
 
 @pytest.fixture(scope="session")
-def built(
-    root, build, tmp_path_factory
-) -> tuple[subprocess.CompletedProcess, pathlib.Path]:
+def built(root, build, shared) -> tuple[subprocess.CompletedProcess, pathlib.Path]:
     """Return the finished build of the book and the folder that it wrote to.
 
-    ``BOOK_PAGE`` builds that page alone, for those who run only tests of one page.
+    The process that needs it first builds it for all. ``BOOK_PAGE`` builds that page
+    alone, for those who run only tests of one page.
     """
-    out = tmp_path_factory.mktemp("built")
-    return build(root, out, page=os.environ.get("BOOK_PAGE", "")), out
+    out, done = shared / "built", shared / "built.pickle"
+    with filelock.FileLock(shared / "built.lock"):
+        if not done.exists():
+            run = build(root, out, page=os.environ.get("BOOK_PAGE", ""))
+            done.write_bytes(pickle.dumps(run))
+    return pickle.loads(done.read_bytes()), out

@@ -33,9 +33,13 @@ def pytest_collection_modifyitems(items) -> None:
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Return a headless Chromium."""
+    """Return a headless Chromium.
+
+    It is gone before the next file: while it runs, so does an event loop, in which no
+    test could start one of its own.
+    """
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
