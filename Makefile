@@ -89,8 +89,9 @@ lock: $(STAMP) ## compile requirements.lock anew from pyproject.toml, to the new
 	.tools/bin/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --custom-compile-command "make lock" --group bootstrap --output-file requirements-uv.lock
 
 .PHONY: bench
-bench: $(STAMP) ## measure the times that pages show as recorded
+bench: $(STAMP) ## measure the times that pages show as recorded (GROWTH=1: larger books too)
 	$(PYTHON) -m book.bench
+	$(PYTHON) -m book.bench_builds $(if $(GROWTH),--growth)
 
 .PHONY: compat
 compat: $(STAMP) ## measure what pages show of other versions, as recorded

@@ -59,23 +59,25 @@ def seconds(code: str) -> float:
     return statistics.median(times[1:])
 
 
-def record(name: str, found: dict[str, float]) -> None:
+def record(name: str, seconds: dict[str, float], **more: object) -> None:
     """Write a measurement, with what a reader needs to judge it.
 
     Args:
       name: of the record, without its ending.
-      found: seconds, by what took them.
+      seconds: by what took them.
+      more: what else belongs to it, or replaces what every record holds.
     """
     result = {
         "measured": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": machine(),
         "versions": versions(),
-        "seconds": found,
+        "seconds": seconds,
     }
+    result |= more
     text = json.dumps(result, indent=1) + "\n"
     (RECORDED / f"{name}.json").write_text(text, "utf-8")
     print(name)
-    for what, time_taken in found.items():
+    for what, time_taken in seconds.items():
         print(f"  {time_taken:9.6f} s  {what}")
 
 

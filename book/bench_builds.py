@@ -1,0 +1,626 @@
+"""Measures how long builds take, against a stock build and against the code alone.
+
+    make bench              # writes snippets/recorded/builds.json
+    make bench GROWTH=1     # and growth.json: books of 10, 40 and 160 pages
+
+All is measured in one run, in turns, on a copy of the repository; of each time the
+median counts. What is not what it should be (a build that fails, a stock build that
+leaves a cell out) ends the run with its name, since its time would mean nothing.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import importlib.metadata
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+import nbformat
+import psutil
+
+from book import warm
+from book.bench import REPEATS, record
+from book.cells import ROOT, Cell, cells_of_text
+from book.environment import ENVIRONMENT, prepare
+from book.what_ran import versions
+
+IGNORED = shutil.ignore_patterns(".venv", ".tools", "_build", "__pycache__", ".*_cache")
+SIZES = (10, 40, 160)
+
+# What issue or reader may hold a build to: at most so much.
+TARGETS = {
+    "cold, two jobs ÷ floor": 1.0,
+    "cold, one job ÷ floor": 1.3,
+    "cold, two jobs ÷ stock": 0.25,
+    "no change, beyond Sphinx's own": 1.0,
+    "a sentence, beyond Sphinx's own": 2.0,
+    "160 pages ÷ 40, time": 4.2,
+    "160 pages ÷ 40, builder's memory": 1.5,
+}
+
+# A stock book of the same pages: MyST-NB alone, which starts a kernel for each page.
+STOCK = """
+extensions = ["myst_nb", "sphinx_copybutton"]
+exclude_patterns = ["_*"]
+myst_enable_extensions = ["colon_fence", "deflist"]
+nb_execution_mode = {mode!r}
+nb_execution_in_temp = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+nb_output_stderr = "remove"
+html_theme = "sphinx_book_theme"
+"""
+
+
+class Failed(Exception):
+    """What was to be measured did not do what it is measured for."""
+
+
+@dataclasses.dataclass
+class Memory:
+    """The most memory, in MB, that a builder had at a time, and what it had started.
+
+    A page that several processes share counts once in all: a fork is cheap.
+    """
+
+    builder: float = 0
+    started: float = 0
+
+    def look(self, pid: int) -> None:
+        """Look at a builder and at the processes that it has started."""
+        with contextlib.suppress(psutil.Error):
+            builder = psutil.Process(pid)
+            started = sum(map(_share, builder.children(recursive=True)))
+            self.started = max(self.started, started)
+            self.builder = max(self.builder, _share(builder))
+
+
+def _share(process: psutil.Process) -> float:
+    try:
+        memory = process.memory_full_info()
+    except psutil.Error:  # it has just ended
+        return 0.0
+    return getattr(memory, "pss", memory.uss) / 1e6
+
+
+def run(
+    what: str,
+    command: list[str],
+    folder: pathlib.Path,
+    environment: dict[str, str],
+    given: str = "",
+    memory: Memory | None = None,
+) -> tuple[float, str]:
+    """Run a command, and return its seconds and what it printed.
+
+    Args:
+      what: is measured.
+      command: to run.
+      folder: to run it in.
+      environment: besides that of this process.
+      given: its input.
+      memory: in which to keep how much it needs.
+
+    Raises:
+      Failed: if the command does.
+    """
+    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as input_:
+        input_.write(given)
+        input_.seek(0)
+        started = time.perf_counter()
+        with subprocess.Popen(
+            command,
+            cwd=folder,
+            env=os.environ | environment,
+            stdin=input_,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        ) as process:
+            while memory and process.poll() is None:
+                memory.look(process.pid)
+                time.sleep(0.2)
+            status = process.wait()
+        seconds = time.perf_counter() - started
+        said.seek(0)
+        text = said.read()
+    if status:
+        raise Failed(f"{what}: exit status {status}\n{text[-4000:]}")
+    return seconds, text
+
+
+class Book:
+    """A copy of the repository, which is built and edited instead of it.
+
+    Args:
+      folder: for the copy; it should not exist.
+      pages: the texts of other pages, by name, instead of the book's.
+    """
+
+    def __init__(self, folder: pathlib.Path, pages: dict[str, str] | None = None):
+        shutil.copytree(ROOT, folder, ignore=IGNORED)
+        self.folder = folder
+        self.docs = folder / "docs"
+        if pages:
+            for path in self.docs.glob("*.md"):
+                path.unlink()
+            for path in (folder / "snippets").glob("*.py"):
+                if path.stem not in ("__init__", "showing"):
+                    path.unlink()  # no page uses it now
+            for name, text in pages.items():
+                (self.docs / f"{name}.md").write_text(text, "utf-8")
+        self.executed: dict[str, list[str]] = {}
+
+    def cells(self) -> dict[str, tuple[Cell, ...]]:
+        """Return the cells of each page, as they stand there now."""
+        paths = sorted(self.docs.glob("*.md"))
+        return {path.stem: cells_of_text(path.read_text("utf-8")) for path in paths}
+
+    def build(self, what: str, jobs: int = 2, memory: Memory | None = None) -> float:
+        """Build as the Makefile does, and return the seconds.
+
+        Which pages were executed is kept under `what`.
+
+        Raises:
+          Failed: if the build does.
+        """
+        built = self.folder / "_build"
+        seconds, said = run(
+            what,
+            [
+                *(sys.executable, "-m", "sphinx", "--fail-on-warning", "--quiet"),
+                *("--no-color", "-c", ".", "-d", str(built / "doctrees")),
+                *("docs", str(built / "html")),
+            ],
+            self.folder,
+            {
+                "BOOK_JOBS": str(jobs),
+                "BOOK_STORE": str(built / "executed"),
+                "BOOK_PAGE": "",
+                "BOOK_REPOSITORY": "",
+            },
+            memory=memory,
+        )
+        self.executed[what] = re.findall(r"^ *\d+\.\d s  (\S+)$", said, re.M)
+        return seconds
+
+    def cold(self, what: str, jobs: int = 2, memory: Memory | None = None) -> float:
+        """Build with nothing kept from earlier builds, and return the seconds.
+
+        Raises:
+          Failed: if the build does, or leaves out a page.
+        """
+        shutil.rmtree(self.folder / "_build", ignore_errors=True)
+        seconds = self.build(what, jobs, memory)
+        left_out = {page for page, cells in self.cells().items() if cells}
+        if left_out := left_out - set(self.executed[what]):
+            raise Failed(f"{what}: {', '.join(sorted(left_out))} did not run")
+        return seconds
+
+    def names_anew(self, what: str) -> float:
+        """Build with all kept but the answers of `book.names`; return the seconds."""
+        (self.folder / "_build" / "names.json").unlink()
+        return self.build(what)
+
+    def after(self, what: str, file: str, edit: Callable[[str], str]) -> float:
+        """Build after an edit, and return the seconds; then take the edit back.
+
+        Args:
+          what: is measured.
+          file: to edit.
+          edit: makes the new text from the old.
+
+        Raises:
+          Failed: if a build does, or if the edit changes nothing.
+        """
+        path = self.folder / file
+        before = path.read_text("utf-8")
+        if edit(before) == before:
+            raise Failed(f"{what}: no change to {file}")
+        path.write_text(edit(before), "utf-8")
+        try:
+            return self.build(what)
+        finally:
+            path.write_text(before, "utf-8")
+            self.build(f"{what}, taken back")
+
+    def stock(self, what: str, mode: str, *options: str) -> float:
+        """Build with MyST-NB alone, and return the seconds.
+
+        Args:
+          what: is measured.
+          mode: of execution: ``force``, or ``off``, which builds on what is there.
+          options: of Sphinx.
+
+        Raises:
+          Failed: if the build does, or if a cell was not run.
+        """
+        out = self.folder.with_name(f"stock-{mode}")
+        if mode == "force":
+            shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(exist_ok=True)
+        settings = out / "conf.py"
+        if not settings.exists():
+            settings.write_text(STOCK.format(mode=mode), "utf-8")
+        seconds, said = run(
+            what,
+            [
+                *(sys.executable, "-m", "sphinx", "--quiet", "--no-color", *options),
+                *("-c", str(out), "-d", str(out / "doctrees")),
+                *(str(self.docs), str(out / "html")),
+            ],
+            self.folder,
+            ENVIRONMENT | {"PYTHONPATH": str(self.folder)},
+        )
+        if mode == "force":
+            for page, cells in self.cells().items():
+                _check_that_all_ran(what, out / "jupyter_execute", page, cells, said)
+        return seconds
+
+    def floor(self, what: str) -> float:
+        """Run all cells in one plain process, and return the seconds.
+
+        Raises:
+          Failed: if a cell does.
+        """
+        cells = {
+            page: [(cell.source, "raises-exception" in cell.tags) for cell in found]
+            for page, found in self.cells().items()
+        }
+        environment = ENVIRONMENT | {"PYTHONPATH": str(self.folder)}
+        command = [sys.executable, "-m", "book.floor"]
+        given = json.dumps(cells)
+        return run(what, command, self.folder, environment, given=given)[0]
+
+
+def _check_that_all_ran(
+    what: str, folder: pathlib.Path, page: str, cells: tuple[Cell, ...], said: str
+) -> None:
+    """Hold a stock build to the cells of a page: it warns of a failure and goes on."""
+    path = folder / f"{page}.ipynb"
+    if not path.exists():
+        raise Failed(f"{what}: {page}.md was not built\n{said[-4000:]}")
+    notebook = nbformat.read(path, as_version=4)
+    ran = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for at, cell in enumerate(cells):
+        outputs = ran[at].outputs if at < len(ran) and ran[at].execution_count else None
+        raised = [o for o in outputs or () if o.output_type == "error"]
+        if outputs is None or (raised and "raises-exception" not in cell.tags):
+            raise Failed(f"{what}: {page}.md:{cell.line} did not run\n{said[-4000:]}")
+
+
+# --- edits ----------------------------------------------------------------------------
+
+_CELL = re.compile(r"^```\{code-cell\} python\n(?!---|:|\n)", re.M)
+
+
+def a_sentence(text: str) -> str:
+    """Return a page with a sentence more, above its last heading."""
+    last = text.rindex("\n## ")
+    label = text.rindex("\n(", 0, last)
+    return f"{text[:label]}\nWords that were not here before.\n{text[label:]}"
+
+
+def a_cell(text: str, number: int) -> str:
+    """Return a page with a comment more in its first cell, another for each number."""
+    return _CELL.sub(lambda cell: f"{cell.group()}# edited: {number}\n", text, count=1)
+
+
+def a_module(text: str, number: int) -> str:
+    """Return a module with a comment more, another one for each number."""
+    return f"{text}\n# edited: {number}\n"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Edited:
+    """The files that are edited.
+
+    Attributes:
+      page: a page of usual length.
+      leaf: a module that only this page uses.
+      shared: a module that most pages use.
+    """
+
+    page: str = "docs/kontext.md"
+    leaf: str = "snippets/kontext.py"
+    shared: str = "snippets/showing.py"
+
+
+# --- measurements ---------------------------------------------------------------------
+
+
+def measurements(
+    book: Book, edited: Edited, number: int
+) -> dict[str, Callable[[str], float]]:
+    """Return what is measured in a turn; each is called with its name.
+
+    Args:
+      book: to build.
+      edited: the files to edit.
+      number: of the turn; no two edits are the same.
+    """
+
+    def comment(text: str) -> str:
+        return (a_cell if text.startswith("---") else a_module)(text, number)
+
+    def live(what: str) -> float:
+        """Build after an edit beside a process of kernels that is there already."""
+        with warm.shared_process():
+            book.after("to warm up", edited.page, lambda text: a_cell(text, -1))
+            return book.after(what, edited.page, lambda text: a_cell(text, -2))
+
+    def sphinx_alone(what: str) -> float:
+        book.stock(what, "off")
+        return book.stock(what, "off")
+
+    return {
+        # The builds after it find what it has kept.
+        "cold, one job": lambda what: book.cold(what, jobs=1),
+        "cold, two jobs": book.cold,
+        "floor": book.floor,
+        "stock": lambda what: book.stock(what, "force"),
+        "stock, -j 2": lambda what: book.stock(what, "force", "-j", "2"),
+        "names looked up": book.names_anew,
+        "no change": book.build,
+        "a sentence edited": lambda what: book.after(what, edited.page, a_sentence),
+        "a cell edited": lambda what: book.after(what, edited.page, comment),
+        "a cell edited, make live": live,
+        "a leaf module edited": lambda what: book.after(what, edited.leaf, comment),
+        "a shared module edited": lambda what: book.after(what, edited.shared, comment),
+        "Sphinx's own, no change": sphinx_alone,
+    }
+
+
+def measure(book: Book, edited: Edited, repeats: int) -> dict:
+    """Measure everything in turns; return the medians and what was counted.
+
+    Args:
+      book: to build.
+      edited: the files to edit.
+      repeats: how many turns.
+
+    Raises:
+      Failed: if something did not do what it is measured for.
+    """
+    memory = Memory()
+    # Uncounted: it writes the byte code.
+    book.cold("cold, to look at the memory", memory=memory)
+    times: dict[str, list[float]] = {}
+    for number in range(repeats):
+        for what, call in measurements(book, edited, number).items():
+            times.setdefault(what, []).append(call(what))
+            print(f"  {times[what][-1]:7.1f} s  {what}", flush=True)
+    seconds = {what: statistics.median(taken) for what, taken in times.items()}
+    cold, own = seconds["cold, two jobs"], seconds["Sphinx's own, no change"]
+    return {
+        "seconds": {what: round(taken, 2) for what, taken in seconds.items()},
+        "compared": {
+            "cold, two jobs ÷ floor": round(cold / seconds["floor"], 2),
+            "cold, one job ÷ floor": round(
+                seconds["cold, one job"] / seconds["floor"], 2
+            ),
+            "cold, two jobs ÷ stock": round(cold / seconds["stock"], 2),
+            "cold, two jobs ÷ stock, -j 2": round(cold / seconds["stock, -j 2"], 2),
+            "no change, beyond Sphinx's own": round(seconds["no change"] - own, 1),
+            "a sentence, beyond Sphinx's own": round(
+                seconds["a sentence edited"] - own, 1
+            ),
+        },
+        "pages": len(book.cells()),
+        "cells": sum(map(len, book.cells().values())),
+        "executed": {
+            what: len(book.executed[what]) for what in times if what in book.executed
+        },
+        "megabytes": {
+            "the builder": round(memory.builder),
+            "what it starts": round(memory.started),
+        },
+    }
+
+
+# A chapter of the books that grow; `N` is its number.
+CHAPTER = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+(NAME)=
+# A chapter about its number
+
+Some words before the first cell, of which there are as many as in a short paragraph
+of a real chapter; they name `jax.numpy` and show a figure.
+
+(NAME-arrays)=
+## Arrays
+
+```{code-cell} python
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+x = jnp.linspace(0, NUMBER, 1000)
+print(jax.jit(lambda x: jnp.sin(x).sum())(x).round(3))
+```
+
+```{code-cell} python
+:tags: [remove-cell]
+
+from myst_nb import glue
+
+glue("NAME-mean", f"{np.mean(np.arange(NUMBER)):.1f}", display=False)
+```
+
+The mean is {glue:text}`NAME-mean`.
+
+% invisible-code-block: python
+%
+% assert x.shape == (1000,)
+
+(NAME-config)=
+## A config
+
+```{code-cell} python
+from kauldron import konfig
+
+cfg = konfig.ConfigDict({"number": NUMBER})
+cfg.other = cfg.ref.number
+print(cfg)
+```
+
+Words between two cells, which say nothing more.
+
+```{code-cell} python
+gradient = jax.grad(lambda x: (x**2).sum())(x)
+print(gradient.shape)
+```
+
+% invisible-code-block: python
+%
+% assert gradient.shape == x.shape
+
+(NAME-picture)=
+## A picture
+
+```{code-cell} python
+---
+mystnb:
+  image:
+    alt: >-
+      A curve that goes up and down, as often as the number of the chapter says.
+---
+from matplotlib.figure import Figure
+from snippets.showing import Picture
+
+figure = Figure(figsize=(4, 2))
+figure.subplots().plot(np.sin(np.linspace(0, NUMBER, 50)))
+Picture(figure, "a sine")
+```
+
+% invisible-code-block: python
+%
+% assert figure.axes
+
+(NAME-next)=
+## Next
+
+The chapter after this one.
+"""
+
+
+def chapters(count: int) -> dict[str, str]:
+    """Return the pages of a made-up book, by name: so many chapters and no more.
+
+    The first of them is the book's first page, with the table of contents.
+
+    >>> list(chapters(3))
+    ['index', 'chapter-2', 'chapter-3']
+    """
+    names = ["index", *(f"chapter-{number}" for number in range(2, count + 1))]
+    texts = [
+        CHAPTER.replace("NAME", name).replace("NUMBER", str(number))
+        for number, name in enumerate(names, 1)
+    ]
+    texts[0] += "\n".join(["", "```{toctree}", ":hidden:", "", *names[1:], "```", ""])
+    return dict(zip(names, texts, strict=True))
+
+
+def measure_growth(
+    folder: pathlib.Path, repeats: int, sizes: tuple[int, ...] = SIZES
+) -> dict:
+    """Build books of several sizes cold, in turns; return medians and comparisons.
+
+    Args:
+      folder: for the books.
+      repeats: how many turns.
+      sizes: numbers of pages; the last two are compared.
+
+    Raises:
+      Failed: if a build does.
+    """
+    books = {size: Book(folder / f"of-{size}", chapters(size)) for size in sizes}
+    times = {size: [] for size in sizes}
+    memory = {size: Memory() for size in sizes}
+    for _ in range(repeats):
+        for size, book in books.items():
+            what = f"{size} pages"
+            times[size].append(book.cold(what, memory=memory[size]))
+            print(f"  {times[size][-1]:7.1f} s  {what}", flush=True)
+    seconds = {size: statistics.median(taken) for size, taken in times.items()}
+    of, to = sizes[-2:]
+    builders = memory[to].builder / memory[of].builder
+    return {
+        "seconds": {f"{size} pages": round(seconds[size], 2) for size in sizes},
+        "compared": {
+            f"{to} pages ÷ {of}, time": round(seconds[to] / seconds[of], 2),
+            f"{to} pages ÷ {of}, builder's memory": round(builders, 2),
+        },
+        "megabytes": {f"{size} pages": round(memory[size].builder) for size in sizes},
+    }
+
+
+def write(name: str, found: dict, repeats: int) -> None:
+    """Write a record, and print it beside the targets."""
+    tools = {tool: importlib.metadata.version(tool) for tool in ("sphinx", "myst-nb")}
+    targets = {
+        what: limit for what, limit in TARGETS.items() if what in found["compared"]
+    }
+    more = found | {
+        "versions": versions() | tools,
+        "repeats": repeats,
+        "targets": targets,
+    }
+    record(name, **more)
+    for what, value in found["compared"].items():
+        limit = targets.get(what)
+        judged = (
+            ""
+            if limit is None
+            else f"  (at most {limit}{'' if value <= limit else ': MISSED'})"
+        )
+        print(f"  {value:9.2f}    {what}{judged}")
+    for kind in ("executed", "megabytes"):
+        for what, value in found.get(kind, {}).items():
+            print(f"  {value:9}    {what}, {kind}")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure, and write the records; a failure is named.
+
+    Raises:
+      SystemExit: if something did not do what it is measured for.
+    """
+    parser = argparse.ArgumentParser(prog="python -m book.bench_builds")
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--growth", action="store_true", help="books of other sizes")
+    options = parser.parse_args(arguments)
+    prepare()
+    for name in ("BOOK_KERNEL", "BOOK_WARM"):
+        os.environ.pop(name, None)
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        here = pathlib.Path(folder)
+        try:
+            book = Book(here / "book")
+            write("builds", measure(book, Edited(), options.repeats), options.repeats)
+            if options.growth:
+                found = measure_growth(here, options.repeats)
+                write("growth", found, options.repeats)
+        except Failed as failure:
+            raise SystemExit(f"make bench: {failure}") from None
+
+
+if __name__ == "__main__":
+    main()
