@@ -91,7 +91,8 @@ lock: $(STAMP) ## compile requirements.lock anew from pyproject.toml, to the new
 .PHONY: bench
 bench: $(STAMP) ## measure the times that pages show as recorded (GROWTH=1: larger books too)
 	$(PYTHON) -m book.bench
-	$(PYTHON) -m book.bench_builds $(if $(GROWTH),--growth)
+	$(PYTHON) -m book.bench_builds
+	$(if $(GROWTH),$(PYTHON) -m book.bench_growth)
 
 .PHONY: compat
 compat: $(STAMP) ## measure what pages show of other versions, as recorded

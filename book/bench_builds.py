@@ -1,7 +1,6 @@
 """Measures how long builds take, against a stock build and against the code alone.
 
-    make bench              # writes snippets/recorded/builds.json
-    make bench GROWTH=1     # and growth.json: books of 10, 40 and 160 pages
+    make bench     # writes snippets/recorded/builds.json
 
 All is measured in one run, in turns, on a copy of the repository; of each time the
 median counts. What is not what it should be (a build that fails, a stock build that
@@ -34,9 +33,8 @@ from book.environment import ENVIRONMENT, prepare
 from book.what_ran import versions
 
 IGNORED = shutil.ignore_patterns(".venv", ".tools", "_build", "__pycache__", ".*_cache")
-SIZES = (10, 40, 160)
 
-# What issue or reader may hold a build to: at most so much.
+# What the book holds its builds to: at most so much.
 TARGETS = {
     "cold, two jobs ÷ floor": 1.0,
     "cold, one job ÷ floor": 1.3,
@@ -207,7 +205,7 @@ class Book:
 
     def names_anew(self, what: str) -> float:
         """Build with all kept but the answers of `book.names`; return the seconds."""
-        (self.folder / "_build" / "names.json").unlink()
+        (self.folder / "_build" / "names.json").unlink(missing_ok=True)
         return self.build(what)
 
     def after(self, what: str, file: str, edit: Callable[[str], str]) -> float:
@@ -329,8 +327,8 @@ class Edited:
       shared: a module that most pages use.
     """
 
-    page: str = "docs/kontext.md"
-    leaf: str = "snippets/kontext.py"
+    page: str = "docs/refs.md"
+    leaf: str = "snippets/refs.py"
     shared: str = "snippets/showing.py"
 
 
@@ -372,7 +370,7 @@ def measurements(
         "no change": book.build,
         "a sentence edited": lambda what: book.after(what, edited.page, a_sentence),
         "a cell edited": lambda what: book.after(what, edited.page, comment),
-        "a cell edited, make live": live,
+        "a cell edited, kept warm": live,
         "a leaf module edited": lambda what: book.after(what, edited.leaf, comment),
         "a shared module edited": lambda what: book.after(what, edited.shared, comment),
         "Sphinx's own, no change": sphinx_alone,
@@ -426,152 +424,6 @@ def measure(book: Book, edited: Edited, repeats: int) -> dict:
     }
 
 
-# A chapter of the books that grow; `N` is its number.
-CHAPTER = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
-(NAME)=
-# A chapter about its number
-
-Some words before the first cell, of which there are as many as in a short paragraph
-of a real chapter; they name `jax.numpy` and show a figure.
-
-(NAME-arrays)=
-## Arrays
-
-```{code-cell} python
-import jax
-import jax.numpy as jnp
-import numpy as np
-
-x = jnp.linspace(0, NUMBER, 1000)
-print(jax.jit(lambda x: jnp.sin(x).sum())(x).round(3))
-```
-
-```{code-cell} python
-:tags: [remove-cell]
-
-from myst_nb import glue
-
-glue("NAME-mean", f"{np.mean(np.arange(NUMBER)):.1f}", display=False)
-```
-
-The mean is {glue:text}`NAME-mean`.
-
-% invisible-code-block: python
-%
-% assert x.shape == (1000,)
-
-(NAME-config)=
-## A config
-
-```{code-cell} python
-from kauldron import konfig
-
-cfg = konfig.ConfigDict({"number": NUMBER})
-cfg.other = cfg.ref.number
-print(cfg)
-```
-
-Words between two cells, which say nothing more.
-
-```{code-cell} python
-gradient = jax.grad(lambda x: (x**2).sum())(x)
-print(gradient.shape)
-```
-
-% invisible-code-block: python
-%
-% assert gradient.shape == x.shape
-
-(NAME-picture)=
-## A picture
-
-```{code-cell} python
----
-mystnb:
-  image:
-    alt: >-
-      A curve that goes up and down, as often as the number of the chapter says.
----
-from matplotlib.figure import Figure
-from snippets.showing import Picture
-
-figure = Figure(figsize=(4, 2))
-figure.subplots().plot(np.sin(np.linspace(0, NUMBER, 50)))
-Picture(figure, "a sine")
-```
-
-% invisible-code-block: python
-%
-% assert figure.axes
-
-(NAME-next)=
-## Next
-
-The chapter after this one.
-"""
-
-
-def chapters(count: int) -> dict[str, str]:
-    """Return the pages of a made-up book, by name: so many chapters and no more.
-
-    The first of them is the book's first page, with the table of contents.
-
-    >>> list(chapters(3))
-    ['index', 'chapter-2', 'chapter-3']
-    """
-    names = ["index", *(f"chapter-{number}" for number in range(2, count + 1))]
-    texts = [
-        CHAPTER.replace("NAME", name).replace("NUMBER", str(number))
-        for number, name in enumerate(names, 1)
-    ]
-    texts[0] += "\n".join(["", "```{toctree}", ":hidden:", "", *names[1:], "```", ""])
-    return dict(zip(names, texts, strict=True))
-
-
-def measure_growth(
-    folder: pathlib.Path, repeats: int, sizes: tuple[int, ...] = SIZES
-) -> dict:
-    """Build books of several sizes cold, in turns; return medians and comparisons.
-
-    Args:
-      folder: for the books.
-      repeats: how many turns.
-      sizes: numbers of pages; the last two are compared.
-
-    Raises:
-      Failed: if a build does.
-    """
-    books = {size: Book(folder / f"of-{size}", chapters(size)) for size in sizes}
-    times = {size: [] for size in sizes}
-    memory = {size: Memory() for size in sizes}
-    for _ in range(repeats):
-        for size, book in books.items():
-            what = f"{size} pages"
-            times[size].append(book.cold(what, memory=memory[size]))
-            print(f"  {times[size][-1]:7.1f} s  {what}", flush=True)
-    seconds = {size: statistics.median(taken) for size, taken in times.items()}
-    of, to = sizes[-2:]
-    builders = memory[to].builder / memory[of].builder
-    return {
-        "seconds": {f"{size} pages": round(seconds[size], 2) for size in sizes},
-        "compared": {
-            f"{to} pages ÷ {of}, time": round(seconds[to] / seconds[of], 2),
-            f"{to} pages ÷ {of}, builder's memory": round(builders, 2),
-        },
-        "megabytes": {f"{size} pages": round(memory[size].builder) for size in sizes},
-    }
-
-
 def write(name: str, found: dict, repeats: int) -> None:
     """Write a record, and print it beside the targets."""
     tools = {tool: importlib.metadata.version(tool) for tool in ("sphinx", "myst-nb")}
@@ -597,30 +449,29 @@ def write(name: str, found: dict, repeats: int) -> None:
             print(f"  {value:9}    {what}, {kind}")
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Measure, and write the records; a failure is named.
+def command(name: str, measure_in: Callable[[pathlib.Path, int], dict]) -> None:
+    """Measure, and write a record; a failure is named, and nothing written.
+
+    Args:
+      name: of the record.
+      measure_in: measures, given an empty folder and how many turns.
 
     Raises:
       SystemExit: if something did not do what it is measured for.
     """
-    parser = argparse.ArgumentParser(prog="python -m book.bench_builds")
+    parser = argparse.ArgumentParser()
     parser.add_argument("--repeats", type=int, default=REPEATS)
-    parser.add_argument("--growth", action="store_true", help="books of other sizes")
-    options = parser.parse_args(arguments)
+    repeats = parser.parse_args().repeats
     prepare()
-    for name in ("BOOK_KERNEL", "BOOK_WARM"):
-        os.environ.pop(name, None)
+    for variable in ("BOOK_KERNEL", "BOOK_WARM"):
+        os.environ.pop(variable, None)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        here = pathlib.Path(folder)
         try:
-            book = Book(here / "book")
-            write("builds", measure(book, Edited(), options.repeats), options.repeats)
-            if options.growth:
-                found = measure_growth(here, options.repeats)
-                write("growth", found, options.repeats)
+            found = measure_in(pathlib.Path(folder), repeats)
         except Failed as failure:
             raise SystemExit(f"make bench: {failure}") from None
+    write(name, found, repeats)
 
 
 if __name__ == "__main__":
-    main()
+    command("builds", lambda folder, n: measure(Book(folder / "book"), Edited(), n))

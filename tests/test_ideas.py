@@ -34,5 +34,6 @@ def test_the_map_names_every_chapter():
         "install",
         "ideas",
         "names",
+        "how-it-is-built",
         "how-it-is-checked",
     }
