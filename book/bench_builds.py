@@ -346,8 +346,11 @@ def measurements(
       number: of the turn; no two edits are the same.
     """
 
-    def comment(text: str) -> str:
-        return (a_cell if text.startswith("---") else a_module)(text, number)
+    def cell(text: str) -> str:
+        return a_cell(text, number)
+
+    def module(text: str) -> str:
+        return a_module(text, number)
 
     def live(what: str) -> float:
         """Build after an edit beside a process of kernels that is there already."""
@@ -369,10 +372,10 @@ def measurements(
         "names looked up": book.names_anew,
         "no change": book.build,
         "a sentence edited": lambda what: book.after(what, edited.page, a_sentence),
-        "a cell edited": lambda what: book.after(what, edited.page, comment),
+        "a cell edited": lambda what: book.after(what, edited.page, cell),
         "a cell edited, kept warm": live,
-        "a leaf module edited": lambda what: book.after(what, edited.leaf, comment),
-        "a shared module edited": lambda what: book.after(what, edited.shared, comment),
+        "a leaf module edited": lambda what: book.after(what, edited.leaf, module),
+        "a shared module edited": lambda what: book.after(what, edited.shared, module),
         "Sphinx's own, no change": sphinx_alone,
     }
 
