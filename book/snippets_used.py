@@ -41,7 +41,7 @@ def check_shown(app, doctree: nodes.document) -> None:
 
 def check_used(app, env) -> None:
     """Warn for each snippet module that no page shows or imports."""
-    if app.config.root_doc != "index":  # one page alone
+    if app.config.include_patterns != ["**"]:  # one page alone
         return
     used = {
         pathlib.Path(app.srcdir, path).resolve()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 
 @contextlib.contextmanager
@@ -43,27 +44,40 @@ def raises(expected: type[Exception], *, lines: int | None = None) -> Iterator[N
 def drawn(figure: Figure) -> str:
     r"""Return what a drawing shows, as text: titles, points, bars and words.
 
-    Points have three digits, which is more than one can see.
+    Points have three digits, which is more than one can see. What lies outside the axes
+    is not there.
 
     >>> figure = Figure()
     >>> _ = figure.subplots().plot([0, 1], [0.5, 0.25], label="loss")
     >>> print(drawn(figure))
     line loss
       0: 5.00e-01, 1: 2.50e-01
+    >>> _ = figure.axes[0].set_xlim(right=0.5)
+    >>> print(drawn(figure))
+    line loss
+      0: 5.00e-01
     """
     lines = []
     for axes in figure.axes:
         words = (axes.get_title(), axes.get_xlabel(), axes.get_ylabel())
         lines += [f"axis {word}" for word in words if word]
+        (left, right), (low, high) = sorted(axes.get_xlim()), sorted(axes.get_ylim())
+        view = Bbox.from_extents(left, low, right, high)
         for line in axes.get_lines():
-            points = zip(*line.get_data(), strict=True)
-            said = [f"{x:g}: {y:.2e}" for x, y in points]
+            # A line across the whole drawing has places in the axes, not in the data.
+            by_x, by_y = line.get_transform().contains_branch_seperately(axes.transData)
+            said = [
+                f"{x:g}: {y:.2e}"
+                for x, y in zip(*line.get_data(), strict=True)
+                if left <= x <= right or not by_x
+                if low <= y <= high or not by_y
+            ]
             label = line.get_label()
             lines.append("line" if label.startswith("_") else f"line {label}")
             lines += ["  " + ", ".join(part) for part in itertools.batched(said, 6)]
         for bars in axes.containers:
             for bar in bars.patches:
-                box = bar.get_bbox()
+                box = Bbox.intersection(bar.get_bbox(), view) or Bbox.null()
                 lines.append(f"bar {box.width:.2e} wide, {box.height:.2e} high")
         for text in axes.texts:
             word = " / ".join(text.get_text().splitlines())

@@ -61,12 +61,14 @@ class Verdict:
       caught: whether a test turned red.
       by: the first test that did, or what stopped the run.
       seconds: how long it took.
+      said: what pytest printed.
     """
 
     lie: Lie
     caught: bool
     by: str
     seconds: float
+    said: str = dataclasses.field(default="", repr=False)
 
 
 class Broken(Exception):
@@ -142,6 +144,7 @@ def judge(lie: Lie, outputs: pathlib.Path) -> Verdict:
         caught=status != 0,
         by=by[1][:160] if by else f"status {status}" if status else "",
         seconds=time.monotonic() - started,
+        said=text,
     )
 
 

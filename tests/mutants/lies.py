@@ -11,7 +11,6 @@ import functools
 import hashlib
 import json
 import pathlib
-import random
 import re
 from collections.abc import Callable, Iterator
 
@@ -83,13 +82,19 @@ def lies(kinds: dict[str, int] | None = None) -> list[Lie]:
     """
     told = []
     for kind, wanted in (kinds or KINDS).items():
-        # The order is drawn for each kind alone, so that one more kind moves no other.
-        found = sorted(MAKERS[kind](), key=lambda lie: (lie.path, lie.line, lie.name))
-        random.Random(f"{SEED} {kind}").shuffle(found)
+        found = sorted(MAKERS[kind](), key=lambda lie: _lot(lie.name))
         chosen = _over_all_pages(found)[:wanted]
         assert len(chosen) == wanted, f"{kind}: {len(chosen)} places, {wanted} wanted"
         told += chosen
     return told
+
+
+def _lot(*what: str) -> str:
+    """Return where something stands in the draw.
+
+    By itself, so that a new sentence on a page does not draw all lies anew.
+    """
+    return hashlib.sha256(" ".join((str(SEED), *what)).encode()).hexdigest()
 
 
 def _over_all_pages(found: list[Lie]) -> list[Lie]:
@@ -99,10 +104,10 @@ def _over_all_pages(found: list[Lie]) -> list[Lie]:
         by_page.setdefault(lie.page, []).append(lie)
     turns = max(map(len, by_page.values()), default=0)
     return [
-        of_page[turn]
+        by_page[page][turn]
         for turn in range(turns)
-        for of_page in by_page.values()
-        if turn < len(of_page)
+        for page in sorted(by_page, key=lambda page: _lot(found[0].kind, page))
+        if turn < len(by_page[page])
     ]
 
 
@@ -196,8 +201,11 @@ _COMPARED = {
     ast.Is: "is not",
     ast.IsNot: "is",
 }
-# How a drawing looks, not what it says.
-_LOOKS = {"alpha", "figsize", "fontsize", "linewidth", "lw", "pad", "padding", "zorder"}
+# How a drawing looks, not what it says; `display` of `glue`, whose cells are hidden.
+_LOOKS = {
+    *("alpha", "figsize", "fontsize", "frameon", "linewidth", "lw", "pad", "padding"),
+    *("set_visible", "zorder", "display"),
+}
 _COMBINED = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.Mod: "*"}
 
 
@@ -206,7 +214,7 @@ def changes(code: str) -> Iterator[tuple[int, int, str]]:
 
     The looks of drawings stay as they are.
 
-    >>> list(changes("plot(x, linewidth=2, **{'alpha': 0.5})"))
+    >>> list(changes("plot(x, linewidth=2, **{'alpha': 0.5}); x.set_visible(False)"))
     []
     >>> sorted({after for *_, after in changes("a = 1 + x if y < 2.0 else True")})
     ['-', '2', '3.0', '>=', 'False']
@@ -259,6 +267,8 @@ def _about_what_is_said(tree: ast.AST) -> Iterator[ast.AST]:
     yield tree
     for child in ast.iter_child_nodes(tree):
         if isinstance(child, ast.keyword) and child.arg in _LOOKS:
+            continue
+        if isinstance(child, ast.Call) and getattr(child.func, "attr", "") in _LOOKS:
             continue
         if isinstance(tree, ast.Dict) and child in tree.values:
             name = tree.keys[tree.values.index(child)]
