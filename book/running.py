@@ -32,6 +32,9 @@ from book.verdict import NOT_RAISED, silent
 # Seconds; generous, because a slow machine is no reason to fail.
 CELL_TIMEOUT = 300
 
+# Characters that one page may give; this book's longest gives a tenth of it.
+OUTPUT_LIMIT = 10_000_000
+
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _CELL_LINE = re.compile(r"Cell In\[(\d+)\], line (\d+)")
@@ -81,15 +84,59 @@ class WarmKernelManager(IpcKernelManager):
         return spec
 
 
+class Fault(Exception):
+    """A cell did what no cell may do."""
+
+
+class _Client(NotebookClient):
+    """Runs a page as nbclient does, and stops at faults that it would pass over."""
+
+    def __init__(self, notebook: nbformat.NotebookNode, **arguments):
+        super().__init__(
+            notebook,
+            on_cell_executed=self._look_at_reply,
+            on_cell_error=self._end_gently,
+            on_notebook_complete=self._end_gently,
+            # A kernel that is stuck cannot be asked, and complains as it dies.
+            shutdown_kernel="immediate",
+            **arguments,
+        )
+        self.fault: Fault | None = None
+        self._given = 0
+
+    def output(self, outs, msg, *arguments):
+        """Take an output, unless there is no end to them."""
+        self._given += len(str(msg["content"]))
+        if self._given <= OUTPUT_LIMIT:
+            return super().output(outs, msg, *arguments)
+        self.fault = Fault(f"a page that prints more than {OUTPUT_LIMIT:,} characters")
+        self.task_poll_for_reply.cancel()  # nbclient takes it for a dead kernel
+        return None
+
+    def _end_gently(self, **arguments) -> None:
+        """Let the kernel tidy up, the temporary folders of its page for one."""
+        self.shutdown_kernel = "graceful"
+
+    def _look_at_reply(self, cell, cell_index, execute_reply) -> None:
+        reply = execute_reply["content"]
+        if "fault" in reply:
+            raise Fault(reply["fault"])
+        if any(each["source"] == "ask_exit" for each in reply.get("payload", ())):
+            raise Fault("a cell that ends its interpreter")
+
+
 async def _run_page(
     text: str, name: str, manager: type[IpcKernelManager]
 ) -> tuple[nbformat.NotebookNode, str | None]:
     notebook = read_myst_markdown_notebook(text, add_source_map=True)
     started = []
     with tempfile.TemporaryDirectory(prefix="page-") as folder:
-        client = NotebookClient(
+        client = _Client(
             notebook,
             timeout=CELL_TIMEOUT,
+            # Outputs that come late on a busy machine would be lost in silence.
+            iopub_timeout=60,
+            raise_on_iopub_timeout=True,
             kernel_name="python3",
             kernel_manager_class=manager,
             coalesce_streams=True,
@@ -100,10 +147,11 @@ async def _run_page(
         )
         try:
             await client.async_execute(preexec_fn=leash.die_with_parent)
-        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        except (CellExecutionError, CellTimeoutError, DeadKernelError, Fault) as error:
             count = sum(cell.cell_type == "code" for cell in started)
             cell = cells_of_text(text)[count - 1]
-            return notebook, _describe(name, cell, started[-1], error)
+            why = client.fault or error
+            return notebook, _describe(name, cell, started[-1], why)
         except RuntimeError as error:
             # So nbclient says that the kernel did not start; it would complain once
             # more at the end of the process.
@@ -133,6 +181,8 @@ def _describe(
       run: the same cell in the notebook, with its outputs.
       error: what nbclient raised.
     """
+    if isinstance(error, CellTimeoutError):
+        return f"{name}:{cell.line}: TimeoutError: more than {CELL_TIMEOUT} seconds"
     for output in run.outputs:
         if output.output_type == "error":
             trace = _ANSI.sub("", "\n".join(output.traceback))
@@ -141,6 +191,8 @@ def _describe(
             kind = output.ename.replace("_IncompleteInputError", "SyntaxError")
             return f"{name}:{line}: {kind}: {output.evalue}\n\n{trace}"
     message = _ANSI.sub("", str(error)).strip()
+    if isinstance(error, DeadKernelError):
+        message += ": by a crash, by os._exit, or killed for want of memory"
     return f"{name}:{cell.line}: {type(error).__name__}: {message}"
 
 

@@ -1,4 +1,4 @@
-"""The front matter that makes a small page of the tests a notebook."""
+"""Small pages of the tests, and what their cells print."""
 
 FRONT = """---
 jupytext:
@@ -11,3 +11,19 @@ kernelspec:
 ---
 
 """
+
+
+def page(*cells: str) -> str:
+    """Return a page of these cells."""
+    return FRONT + "\n".join(
+        f"```{{code-cell}} python\n{code}\n```\n" for code in cells
+    )
+
+
+def texts(notebook) -> list[str]:
+    """Return what each cell of a notebook has printed."""
+    return [
+        "".join(output.get("text", "") for output in cell.outputs)
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]

@@ -11,22 +11,7 @@ import pytest
 
 from book import running, warm
 from book.running import run_pages
-
-FRONT = "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n\n"
-
-
-def page(*cells: str) -> str:
-    return FRONT + "\n".join(
-        f"```{{code-cell}} python\n{code}\n```\n" for code in cells
-    )
-
-
-def texts(notebook) -> list[str]:
-    return [
-        "".join(output.get("text", "") for output in cell.outputs)
-        for cell in notebook.cells
-        if cell.cell_type == "code"
-    ]
+from tests.book.front import page, texts
 
 
 @pytest.fixture(autouse=True)
@@ -74,32 +59,6 @@ def test_a_shared_process_that_is_gone_is_done_without(monkeypatch, tmp_path, ca
     assert failure is None
     assert texts(notebook) == [f"{os.getpid()}\n"]
     assert "gone: [Errno 2] No such file" in capfd.readouterr().err
-
-
-BAD = {
-    "exits": ("import os\nos._exit(3)", "DeadKernelError"),
-    "is-killed": (
-        "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
-        "DeadKernelError",
-    ),
-    "raises": ("1 / 0", "ZeroDivisionError: division by zero"),
-    "forks": (
-        "import os\nif not os.fork():\n    os._exit(0)\nos.wait()\n1 / 0",
-        "ZeroDivisionError: division by zero",
-    ),
-}
-
-
-def test_a_page_that_breaks_its_kernel_is_named_and_the_rest_runs():
-    pages = {f"docs/{name}.md": page(code) for name, (code, _) in BAD.items()}
-    results = run_pages(pages | {"docs/good.md": page("print(1)")}, 2)
-    for name, (code, message) in BAD.items():
-        _, failure, _ = results[f"docs/{name}.md"]
-        last = 8 + code.count("\n") * (name not in ("exits", "is-killed"))
-        assert failure.startswith(f"docs/{name}.md:{last}: {message}"), failure
-    notebook, failure, _ = results["docs/good.md"]
-    assert failure is None
-    assert texts(notebook) == ["1\n"]
 
 
 def test_a_warm_process_that_fails_is_said_and_done_without(monkeypatch, capfd):
