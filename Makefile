@@ -76,7 +76,7 @@ mutants: $(STAMP) ## tell lies to a copy of the book and see what turns red (ONL
 
 .PHONY: live
 live: $(STAMP) ## serve the book on 127.0.0.1, rebuilding and reloading on every save
-	$(PYTHON) -m sphinx_autobuild --host 127.0.0.1 --port 0 --open-browser --watch snippets --watch book --watch conf.py --ignore '*/__pycache__/*' -c . -d _build/live/doctrees docs _build/live/html
+	@$(PYTHON) -m book.live
 
 .PHONY: lint
 lint: $(STAMP) ## check the style of the code, in seconds

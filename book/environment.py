@@ -3,6 +3,8 @@
 Set here and nowhere else, so that a page cannot pass in one and fail in the other.
 """
 
+import functools
+import importlib.metadata
 import os
 import pathlib
 
@@ -54,3 +56,9 @@ def prepare() -> None:
     os.environ.update(ENVIRONMENT, PYTHONPATH=ROOT)
     for name in REMOVED:
         os.environ.pop(name, None)
+
+
+@functools.cache
+def installed() -> list[tuple[str, str]]:
+    """Return names and versions of all packages; a lock may not have been followed."""
+    return sorted((d.name, d.version) for d in importlib.metadata.distributions())

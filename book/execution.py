@@ -47,8 +47,9 @@ def run_outdated_pages(app, env, pages: list[str]) -> None:
         return
     longest_first = sorted(waiting, key=lambda n: kept.seconds(n, waiting[n]))[::-1]
     waiting = {name: waiting[name] for name in longest_first}
+    reasons = {name: kept.why(name, text) for name, text in waiting.items()}
     for name, (notebook, failure, seconds) in run_pages(waiting, jobs()).items():
-        app.book_seconds[docnames[name]] = seconds
+        app.book_runs[docnames[name]] = seconds, reasons[name]
         if failure:
             failures.append(failure)
         else:
@@ -85,7 +86,7 @@ def executed(text: str) -> nbformat.NotebookNode:
 
 
 def print_times(app, exception) -> None:
-    """Print how long each page took that ran in this build, and where the book is.
+    """Print how long each page took that ran, and why it ran, and where the book is.
 
     To the terminal only: a built page holds no time of its build.
     """
@@ -93,18 +94,19 @@ def print_times(app, exception) -> None:
         if app._warncount:
             print("The book has warnings, see above.")
             return
-        for page, seconds in sorted(
-            app.book_seconds.items(), key=lambda item: -item[1]
+        for page, (seconds, reasons) in sorted(
+            app.book_runs.items(), key=lambda run: -run[1][0]
         ):
-            print(f"{seconds:6.1f} s  {page}")
-        if not app.book_seconds:
+            because = f"  ({', '.join(reasons)} changed)" if reasons else ""
+            print(f"{seconds:6.1f} s  {page}{because}")
+        if not app.book_runs:
             print("No page needed to run again.")
         print(f"The book is at {app.outdir / (app.config.root_doc + '.html')}")
 
 
 def setup(app):
     """Connect to the moment before pages are read, and to the end of the build."""
-    app.book_seconds = {}
+    app.book_runs = {}
     app.connect("env-before-read-docs", run_outdated_pages)
     app.connect("build-finished", print_times)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

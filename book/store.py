@@ -10,9 +10,7 @@ one that was damaged is not used.
 """
 
 import contextlib
-import functools
 import hashlib
-import importlib.metadata
 import json
 import os
 import pathlib
@@ -24,7 +22,7 @@ import nbformat
 from myst_nb.core.read import read_myst_markdown_notebook
 
 from book.cells import ROOT, cells_of_text, made_from
-from book.environment import ENVIRONMENT
+from book.environment import ENVIRONMENT, installed
 
 # Enough for some branches of a book of fifty pages; the oldest go first.
 ENTRIES = 400
@@ -38,12 +36,6 @@ _ALWAYS = (
 )
 
 
-@functools.cache
-def _installed() -> list[tuple[str, str]]:
-    """Return names and versions of all packages; a lock may not have been followed."""
-    return sorted((d.name, d.version) for d in importlib.metadata.distributions())
-
-
 def key(text: str, root: pathlib.Path = ROOT) -> str:
     r"""Return the hash of all that decides what the cells of a page give.
 
@@ -54,20 +46,25 @@ def key(text: str, root: pathlib.Path = ROOT) -> str:
     >>> key(front + cell) == key(front + cell.replace("1", "2"))
     False
     """
+    return _hash(json.dumps(_parts(text, root), sort_keys=True).encode())
+
+
+def _parts(text: str, root: pathlib.Path = ROOT) -> dict[str, str]:
+    """Return all that decides what a page gives, as hashes by name."""
     cells = cells_of_text(text)
     paths = made_from([cell.source for cell in cells], root)
     paths |= {root / name for name in _ALWAYS}
     parts = {
-        "cells": [(cell.source, cell.tags) for cell in cells],
-        "files": {
-            path.relative_to(root).as_posix(): _hash(path.read_bytes())
-            for path in sorted(paths)
-        },
-        "python": sys.version,
-        "installed": _installed(),
-        "environment": ENVIRONMENT,
+        "its cells": [(cell.source, cell.tags) for cell in cells],
+        "Python": sys.version,
+        "the installed packages": installed(),
+        "the environment": ENVIRONMENT,
     }
-    return _hash(json.dumps(parts, sort_keys=True).encode())
+    hashes = {name: _hash(json.dumps(part).encode()) for name, part in parts.items()}
+    return hashes | {
+        path.relative_to(root).as_posix(): _hash(path.read_bytes())
+        for path in sorted(paths)
+    }
 
 
 class Store:
@@ -108,7 +105,7 @@ class Store:
         """Keep what a page gave; a page that failed should not come here.
 
         Args:
-          name: the page's, to guess how long it takes next time.
+          name: the page's, to tell next time why it runs, and guess how long.
           text: the page.
           notebook: the same, executed.
           seconds: how long it ran.
@@ -121,18 +118,27 @@ class Store:
         entry = {"outputs": outputs, "language": notebook.metadata["language_info"]}
         content = json.dumps(entry, sort_keys=True)
         self._write(f"{key(text)}.json", f"{_hash(content.encode())}\n{content}")
-        self._write(f"{pathlib.Path(name).stem}.seconds", f"{seconds:.1f}")
+        last = {"seconds": seconds, "parts": _parts(text)}
+        self._write(f"{pathlib.Path(name).stem}.last", json.dumps(last))
         entries = sorted(self.folder.glob("*.json"), key=lambda path: _age(path))
         for old in entries[ENTRIES:]:
             old.unlink(missing_ok=True)
 
     def seconds(self, name: str, text: str) -> float:
         """Return how long a page took when it last ran, or a guess from its cells."""
+        return self._last(name).get("seconds", float(len(cells_of_text(text))))
+
+    def why(self, name: str, text: str) -> list[str]:
+        """Return what has changed since a page last ran, such as ``its cells``."""
+        before, now = self._last(name).get("parts", {}), _parts(text)
+        return [part for part in now if before.get(part) != now[part]] if before else []
+
+    def _last(self, name: str) -> dict:
         try:
-            path = self.folder / f"{pathlib.Path(name).stem}.seconds"
-            return float(path.read_text("utf-8"))
+            path = self.folder / f"{pathlib.Path(name).stem}.last"
+            return json.loads(path.read_text("utf-8"))
         except (OSError, ValueError):
-            return float(len(cells_of_text(text)))
+            return {}
 
     def _write(self, name: str, content: str) -> None:
         """Write a file in one step; a full disk costs the entry, not the build."""

@@ -14,6 +14,7 @@ Several builds may share one process, such as those of ``make live`` and of the 
 import asyncio
 import contextlib
 import gc
+import hashlib
 import importlib
 import json
 import os
@@ -30,6 +31,7 @@ from unittest import mock
 
 from jupyter_client.provisioning import LocalProvisioner
 
+from book.environment import installed
 from book.leash import die_with_parent
 
 # Seconds for the imports, which take fifty on a busy machine without byte code, and for
@@ -144,9 +146,11 @@ class WarmProcess:
         """Wait until everything is imported.
 
         Raises:
-          WarmKernelsFailed: if that failed, or takes too long.
+          WarmKernelsFailed: if that failed, or takes too long, or was done with other
+            packages than are installed now.
         """
-        await _answer(self._control, PATIENCE)
+        if await _answer(self._control, PATIENCE) != _imported_from():
+            raise WarmKernelsFailed("it was started before the packages changed")
 
     async def fork(self, command: list[str], cwd: str, env: dict[str, str]) -> Forked:
         """Start a kernel.
@@ -238,6 +242,11 @@ async def _answer(connection: socket.socket, seconds: float) -> bytes:
     return answer
 
 
+def _imported_from() -> bytes:
+    """Return a hash of the installed packages: `make live` may outlive some."""
+    return hashlib.sha256(repr(installed()).encode()).hexdigest()[:32].encode()
+
+
 _process: WarmProcess | None = None
 
 
@@ -324,6 +333,7 @@ class Server:
         # For each kernel, where to report its end, and the build that it belongs to.
         self.kernels: dict[int, tuple[socket.socket, socket.socket]] = {}
         self.selector = selectors.DefaultSelector()
+        self.imported_from = _imported_from()
 
     def serve(self) -> None:
         """Fork until the owner is gone; then end all kernels."""
@@ -348,7 +358,7 @@ class Server:
     def _welcome(self, build: socket.socket) -> None:
         self.selector.register(build, selectors.EVENT_READ, self._fork)
         with contextlib.suppress(OSError):
-            build.sendall(b"ready")
+            build.sendall(self.imported_from)
 
     def _fork(self, build: socket.socket) -> None:
         try:

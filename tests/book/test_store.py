@@ -104,7 +104,7 @@ def test_whatever_decides_the_output_is_part_of_the_key(tmp_path, monkeypatch):
     untouched.write_text(untouched.read_text("utf-8") + "\n", "utf-8")
     assert key(page, tmp_path) == keys[-1]
     for change in (
-        lambda: monkeypatch.setattr(store, "_installed", lambda: [("jax", "0")]),
+        lambda: monkeypatch.setattr(store, "installed", lambda: [("jax", "0")]),
         lambda: monkeypatch.setattr(store.sys, "version", "3.99"),
         lambda: monkeypatch.setitem(store.ENVIRONMENT, "JAX_PLATFORMS", "tpu"),
     ):
