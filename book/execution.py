@@ -47,14 +47,16 @@ def run_outdated_pages(app, env, pages: list[str]) -> None:
         return
     longest_first = sorted(waiting, key=lambda n: kept.seconds(n, waiting[n]))[::-1]
     waiting = {name: waiting[name] for name in longest_first}
-    reasons = {name: kept.why(name, text) for name, text in waiting.items()}
-    for name, (notebook, failure, seconds) in run_pages(waiting, jobs()).items():
-        app.book_runs[docnames[name]] = seconds, reasons[name]
+
+    def take(name: str, notebook, failure: str | None, seconds: float) -> None:
+        app.book_runs[docnames[name]] = seconds, kept.why(name, texts[name])
         if failure:
             failures.append(failure)
         else:
             _executed[texts[name]] = notebook
             kept.save(name, texts[name], notebook, seconds)
+
+    run_pages(waiting, jobs(), on_done=take)
     if failures:
         stop(failures)
 

@@ -1,8 +1,19 @@
-"""Ties a process to the one that started it."""
+"""Ties processes and folders to the process that started or made them."""
 
 import ctypes
+import os
+import pathlib
+import shutil
 import signal
 import sys
+import tempfile
+import time
+
+import psutil
+
+# Seconds for which an orphan is left alone: another container may share the folder, and
+# its processes are not to be seen.
+SPARED = 3600
 
 
 def die_with_parent(wanted: bool = True) -> None:
@@ -18,3 +29,29 @@ def die_with_parent(wanted: bool = True) -> None:
         set_parent_death_signal = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
         number = signal.SIGKILL if wanted else 0
         ctypes.CDLL(None).prctl(set_parent_death_signal, number)
+
+
+def folder(kind: str, parent: str | None = None) -> tempfile.TemporaryDirectory:
+    """Make a temporary folder that names its maker, for `remove_orphans`.
+
+    Args:
+      kind: ``book`` or ``page``.
+      parent: where; by default in TMPDIR.
+    """
+    return tempfile.TemporaryDirectory(prefix=f"{kind}-{os.getpid()}-", dir=parent)
+
+
+def remove_orphans(parents: tuple[str, ...] = ("/tmp", tempfile.gettempdir())) -> None:
+    """Remove the folders of builds that were killed."""
+    for parent in set(parents):
+        for path in pathlib.Path(parent).glob("*-*-*"):
+            kind, pid, *_ = path.name.split("-")
+            if kind not in ("book", "page") or not pid.isdecimal():
+                continue
+            if psutil.pid_exists(int(pid)):
+                continue
+            try:
+                if time.time() - path.stat().st_mtime > SPARED:
+                    shutil.rmtree(path, ignore_errors=True)
+            except OSError:  # another build was quicker
+                continue

@@ -8,6 +8,17 @@ fresh one.
 import pathlib
 
 
+def remove_stylesheet(app) -> None:
+    """Remove a style sheet that MyST-NB writes at the end of each build.
+
+    Sphinx puts the hash of a sheet that it finds behind the sheet's address, so that
+    the pages of a second build differed from those of a first.
+    """
+    if app.builder.format == "html":
+        for path in pathlib.Path(app.outdir).glob("_static/mystnb.*.css"):
+            path.unlink()
+
+
 def remove(app, exception) -> None:
     """Remove pages and pictures that this book does not have."""
     if exception is not None or app.builder.format != "html":
@@ -22,6 +33,7 @@ def remove(app, exception) -> None:
 
 
 def setup(app):
-    """Connect to the end of the build."""
+    """Connect to the beginning and to the end of the build."""
+    app.connect("builder-inited", remove_stylesheet)
     app.connect("build-finished", remove)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -13,7 +13,7 @@ from sphinx_autobuild import __main__ as autobuild
 from sphinx_autobuild import build
 from sphinx_autobuild.utils import show_message
 
-from book import warm
+from book import environment, warm
 
 DOCTREES = pathlib.Path("_build", "live", "doctrees")
 ARGUMENTS = (
@@ -41,6 +41,7 @@ class Builder(build.Builder):
 
 def main() -> None:
     """Serve until Ctrl-C."""
+    environment.prepare()
     autobuild.Builder = Builder
     with warm.shared_process():
         autobuild.main(ARGUMENTS)

@@ -12,9 +12,9 @@ import os
 import pathlib
 import re
 import sys
-import tempfile
 import time
 import uuid
+from collections.abc import Callable
 from unittest import mock
 
 import nbformat
@@ -130,7 +130,7 @@ async def _run_page(
 ) -> tuple[nbformat.NotebookNode, str | None]:
     notebook = read_myst_markdown_notebook(text, add_source_map=True)
     started = []
-    with tempfile.TemporaryDirectory(prefix="page-") as folder:
+    with leash.folder("page") as folder:
         client = _Client(
             notebook,
             timeout=CELL_TIMEOUT,
@@ -211,7 +211,11 @@ def _line_in_cell(trace: str, execution_count: int | None) -> int:
 
 
 def run_pages(
-    texts: dict[str, str], jobs: int, warm_up: bool | None = None
+    texts: dict[str, str],
+    jobs: int,
+    warm_up: bool | None = None,
+    on_done: Callable[[str, nbformat.NotebookNode, str | None, float], None]
+    | None = None,
 ) -> dict[str, tuple[nbformat.NotebookNode, str | None, float]]:
     """Run several pages, at most `jobs` at once.
 
@@ -223,6 +227,8 @@ def run_pages(
         ``docs/refs.md``; those that take long should come first.
       jobs: how many kernels may be alive at once.
       warm_up: whether to fork kernels; by default, if it is worth it.
+      on_done: called for each page when it has run, with its name and what is
+        returned for it: a build that is killed need not lose the others.
 
     Returns:
       For each page the notebook; `None` or ``name:LINE: error`` with the traceback; and
@@ -235,7 +241,10 @@ def run_pages(
         async with at_once:
             started = time.monotonic()
             result = await _run_page_anyhow(texts[name], name, forks)
-            return *result, time.monotonic() - started
+            result = *result, time.monotonic() - started
+            if on_done:
+                on_done(name, *result)
+            return result
 
     async def run_all():
         at_once = asyncio.Semaphore(jobs)
@@ -250,9 +259,10 @@ def run_pages(
             runs = (run_one(name, at_once, forks) for name in texts)
             return dict(zip(texts, await asyncio.gather(*runs), strict=True))
 
+    leash.remove_orphans()
     # The path of a socket may not be long, so it is not below TMPDIR.
     with (
-        tempfile.TemporaryDirectory(prefix="book-", dir="/tmp") as folder,
+        leash.folder("book", "/tmp") as folder,
         mock.patch.dict("os.environ", JUPYTER_RUNTIME_DIR=folder),
     ):
         try:

@@ -23,7 +23,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from typing import NoReturn
@@ -31,8 +30,8 @@ from unittest import mock
 
 from jupyter_client.provisioning import LocalProvisioner
 
+from book import leash
 from book.environment import installed
-from book.leash import die_with_parent
 
 # Seconds for the imports, which take fifty on a busy machine without byte code, and for
 # a fork to say that it is there.
@@ -215,7 +214,7 @@ def shared_process() -> Iterator[str]:
         yield os.environ["BOOK_WARM"]
         return
     # The path of a socket may not be long, so it is not below TMPDIR.
-    with tempfile.TemporaryDirectory(prefix="book-", dir="/tmp") as folder:
+    with leash.folder("book", "/tmp") as folder:
         address = os.path.join(folder, "warm")
         ours, theirs = socket.socketpair()
         with theirs, socket.socket(socket.AF_UNIX) as listener:
@@ -413,7 +412,7 @@ def _become_a_kernel(report: socket.socket) -> NoReturn:
     status = 1
     try:
         os.setsid()
-        die_with_parent()
+        leash.die_with_parent()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         with report, report.makefile() as file:
             request = json.loads(file.readline())
@@ -441,13 +440,13 @@ def _become_a_kernel(report: socket.socket) -> NoReturn:
 
 def main() -> None:
     """Import everything, then fork for the build at the other end of the socket."""
-    die_with_parent()
+    leash.die_with_parent()
     owner, *listeners = (socket.socket(fileno=int(each)) for each in sys.argv[1:])
     # Python warns of each fork beside TensorFlow's threads, which no fork uses.
     warnings.filterwarnings("ignore", category=DeprecationWarning, message=".*fork")
     import_modules()
     # From here on the end of the build is seen at the socket, and the kernels go first.
-    die_with_parent(False)
+    leash.die_with_parent(False)
     gc.collect()
     gc.freeze()  # or the first collection in a kernel would copy all that was imported
     Server(owner, *listeners).serve()
