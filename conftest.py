@@ -17,7 +17,7 @@ settings.register_profile("book", derandomize=True)
 settings.load_profile("book")
 
 pytest_plugins = ["pytester"]
-pytest_collect_file = (documents.pages + documents.doctests).pytest()
+pytest_collect_file = documents.collect
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

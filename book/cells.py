@@ -74,6 +74,14 @@ def problems(text: str) -> list[tuple[int, str]]:
     ]
     if "mystnb" in notebook.metadata:
         found.append((1, "`mystnb` in the front matter: book.execution runs the pages"))
+    asked = notebook.metadata.get("environment", {})
+    if not isinstance(asked, dict) or not all(
+        isinstance(value, str) for value in asked.values()
+    ):
+        found.append((1, "`environment` in the front matter: names and strings"))
+    kernel = notebook.metadata.get("kernelspec", {}).get("name", "python3")
+    if kernel != "python3":
+        found.append((1, f"a kernel {kernel!r}, which no one else has, not 'python3'"))
     lines = text.split("\n")
     imported: set[str] = set()
     for cell, after_fence in zip(
@@ -127,6 +135,25 @@ def _nested_cells(text: str, offset: int = 0) -> Iterator[int]:
                 yield line
         elif token.info.startswith("{") and not token.info.startswith(_LITERAL):
             yield from _nested_cells(token.content, line)
+
+
+@functools.cache
+def environment_of(text: str) -> dict[str, str]:
+    r"""Return the variables that a page asks for, beside those of all pages.
+
+    They stand in its front matter, under ``environment``. Such a page gets a kernel
+    that is started anew, since JAX reads them only once.
+
+    >>> flags = "--xla_force_host_platform_device_count=8"
+    >>> front = "---\nfile_format: mystnb\nenvironment:\n  XLA_FLAGS: {}\n---\n\n"
+    >>> environment_of(front.format(flags)) == {"XLA_FLAGS": flags}
+    True
+    >>> environment_of("# Title\n")
+    {}
+    """
+    if not is_myst_markdown_notebook(text):
+        return {}
+    return dict(read_myst_markdown_notebook(text).metadata.get("environment", {}))
 
 
 @functools.cache

@@ -5,9 +5,11 @@ folder of its own, as the build does. What a cell raises, its test reports, at t
 page's true line.
 """
 
+import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import tempfile
 import types
@@ -24,7 +26,8 @@ from sybil.parsers.abstract.doctest import DocTestStringParser
 from sybil.parsers.myst.lexers import DirectiveInPercentCommentLexer
 from sybil.region import Lexeme
 
-from book.cells import ROOT, cells_of_text
+from book.cells import ROOT, cells_of_text, environment_of
+from book.environment import ASKED_FOR
 from book.running import CELL_TIMEOUT
 from book.transcripts import errors
 from book.verdict import NOT_RAISED
@@ -142,6 +145,54 @@ def leave(namespace: dict) -> None:
     folder.cleanup()
 
 
+class OwnEnvironment(pytest.File):
+    """A page that asks for an environment: JAX would not look at it a second time."""
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Yield one test, which runs the page in a new process."""
+        yield InOwnProcess.from_parent(self, name="in its own environment")
+
+
+class InOwnProcess(pytest.Item):
+    """Runs all cells and claims of a page, with pytest, where its variables are set."""
+
+    def runtest(self) -> None:
+        """Run them.
+
+        Raises:
+          PageFailed: with what pytest printed, if one of them fails.
+        """
+        asked_for = json.dumps(environment_of(self.path.read_text("utf-8")))
+        run = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", self.path],
+            cwd=self.config.rootpath,
+            env=os.environ | {ASKED_FOR: asked_for},
+            capture_output=True,
+            text=True,
+        )
+        if run.returncode:
+            raise PageFailed(run.stdout + run.stderr)
+
+    def repr_failure(self, excinfo, style=None):
+        """Show what that pytest printed, which names the line."""
+        if isinstance(excinfo.value, PageFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+
+class PageFailed(Exception):
+    """A cell or a claim failed in a process of its own."""
+
+
+def collect(file_path: pathlib.Path, parent: pytest.Collector) -> pytest.File | None:
+    """Collect a page or module; see ``pytest_collect_file`` of pytest."""
+    if file_path.suffix == ".md" and file_path.parent == pathlib.Path(pages.path):
+        asked_for = environment_of(file_path.read_text("utf-8"))
+        if asked_for.items() - os.environ.items():
+            return OwnEnvironment.from_parent(parent, path=file_path)
+    return _collect(file_path, parent)
+
+
 # Sybil 10.1 cuts the traceback of every error in a chain, and fails on a cause that has
 # one frame only; a misspelt field of a config is such an error.
 _cut = SybilItem._traceback_filter
@@ -173,3 +224,4 @@ doctests = Sybil(
     teardown=leave,
     name="doctest",
 )
+_collect = (pages + doctests).pytest()

@@ -5,6 +5,7 @@ Set here and nowhere else, so that a page cannot pass in one and fail in the oth
 
 import functools
 import importlib.metadata
+import json
 import os
 import pathlib
 
@@ -38,6 +39,9 @@ ENVIRONMENT = {
 # This very copy of the book, wherever a page's folder is (MyST-NB #457).
 ROOT = str(pathlib.Path(__file__).resolve().parent.parent)
 
+# Where pytest hands on what a page asks for, as JSON, to the process that runs it.
+ASKED_FOR = "BOOK_ASKED_FOR"
+
 # Variables that would change results or noise and that a user may have set.
 REMOVED = (
     "PYTHONSTARTUP",
@@ -53,7 +57,8 @@ def prepare() -> None:
     Call it before JAX or TensorFlow is imported; both read it only once.
     ``PYTHONHASHSEED`` takes effect in the kernels, which are new processes.
     """
-    os.environ.update(ENVIRONMENT, PYTHONPATH=ROOT)
+    asked_for = json.loads(os.environ.get(ASKED_FOR, "{}"))
+    os.environ.update(ENVIRONMENT | asked_for, PYTHONPATH=ROOT)
     for name in REMOVED:
         os.environ.pop(name, None)
 

@@ -26,7 +26,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from traitlets import CaselessStrEnum, default
 
 from book import leash, warm
-from book.cells import Cell, cells_of_text
+from book.cells import Cell, cells_of_text, environment_of
 from book.verdict import NOT_RAISED, silent
 
 # Seconds; generous, because a slow machine is no reason to fail.
@@ -146,7 +146,10 @@ async def _run_page(
             on_cell_start=lambda cell, cell_index: started.append(cell),
         )
         try:
-            await client.async_execute(preexec_fn=leash.die_with_parent)
+            await client.async_execute(
+                preexec_fn=leash.die_with_parent,
+                env=os.environ | environment_of(text),
+            )
         except (CellExecutionError, CellTimeoutError, DeadKernelError, Fault) as error:
             count = sum(cell.cell_type == "code" for cell in started)
             cell = cells_of_text(text)[count - 1]
@@ -274,7 +277,7 @@ def run_pages(
 async def _run_page_anyhow(
     text: str, name: str, forks: bool
 ) -> tuple[nbformat.NotebookNode, str | None]:
-    if forks:
+    if forks and not environment_of(text):
         try:
             return await _run_page(text, name, WarmKernelManager)
         except warm.WarmKernelsFailed as error:

@@ -21,7 +21,7 @@ import time
 import nbformat
 from myst_nb.core.read import read_myst_markdown_notebook
 
-from book.cells import ROOT, cells_of_text, made_from
+from book.cells import ROOT, cells_of_text, environment_of, made_from
 from book.environment import ENVIRONMENT, installed
 
 # Enough for some branches of a book of fifty pages; the oldest go first.
@@ -58,7 +58,7 @@ def _parts(text: str, root: pathlib.Path = ROOT) -> dict[str, str]:
         "its cells": [(cell.source, cell.tags) for cell in cells],
         "Python": sys.version,
         "the installed packages": installed(),
-        "the environment": ENVIRONMENT,
+        "the environment": ENVIRONMENT | environment_of(text),
     }
     hashes = {name: _hash(json.dumps(part).encode()) for name, part in parts.items()}
     return hashes | {

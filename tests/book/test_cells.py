@@ -11,6 +11,7 @@ from book import documents
 from book.cells import DOCS, cells, cells_of_text, made_from, pages, problems
 from book.documents import CellParser
 from book.running import run_pages
+from tests.book.front import small_project
 
 FRONT = "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n\n"
 FENCE = re.compile(
@@ -226,16 +227,8 @@ def test_pages_at_once_give_what_pages_alone_give():
 
 def test_pytest_reports_an_error_with_a_cause_of_one_frame(pytester, root):
     # Sybil 10.1 fails on it, and every misspelt field of a config is such an error.
-    page = pytester.path / "docs" / "page.md"
-    page.parent.mkdir()
     code = "try:\n    1 / 0\nexcept Exception as error:\n    raise KeyError from error"
-    page.write_text(page_with(cell("a = 1"), cell(code)), "utf-8")
-    pytester.makeini("[pytest]\naddopts = -p no:doctest -p no:cacheprovider")
-    # The repository's own set-up, looking for pages in this folder.
-    elsewhere = f"documents.pages.path = pathlib.Path({str(page.parent)!r})\n"
-    text = (root / "conftest.py").read_text("utf-8")
-    text = text.replace("pytest_collect_file", elsewhere + "pytest_collect_file", 1)
-    (pytester.path / "conftest.py").write_text(text, "utf-8")
+    small_project(pytester, root, page_with(cell("a = 1"), cell(code)))
     result = pytester.runpytest_subprocess("docs/page.md")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*page.md:15: KeyError*"])
