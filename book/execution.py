@@ -43,6 +43,7 @@ def run_outdated_pages(app, env, pages: list[str]) -> None:
             waiting[name] = text
         else:
             _executed[text] = notebook
+            kept.note(name, text)
     if not waiting:
         return
     longest_first = sorted(waiting, key=lambda n: kept.seconds(n, waiting[n]))[::-1]

@@ -118,8 +118,7 @@ class Store:
         entry = {"outputs": outputs, "language": notebook.metadata["language_info"]}
         content = json.dumps(entry, sort_keys=True)
         self._write(f"{key(text)}.json", f"{_hash(content.encode())}\n{content}")
-        last = {"seconds": seconds, "parts": _parts(text)}
-        self._write(f"{pathlib.Path(name).stem}.last", json.dumps(last))
+        self._write_last(name, seconds, _parts(text))
         entries = sorted(self.folder.glob("*.json"), key=lambda path: _age(path))
         for old in entries[ENTRIES:]:
             old.unlink(missing_ok=True)
@@ -128,10 +127,20 @@ class Store:
         """Return how long a page took when it last ran, or a guess from its cells."""
         return self._last(name).get("seconds", float(len(cells_of_text(text))))
 
+    def note(self, name: str, text: str) -> None:
+        """Remember a page that was taken from the store as it was when it last ran."""
+        last = self._last(name)
+        if last and last.get("parts") != (parts := _parts(text)):
+            self._write_last(name, last["seconds"], parts)
+
     def why(self, name: str, text: str) -> list[str]:
         """Return what has changed since a page last ran, such as ``its cells``."""
         before, now = self._last(name).get("parts", {}), _parts(text)
         return [part for part in now if before.get(part) != now[part]] if before else []
+
+    def _write_last(self, name: str, seconds: float, parts: dict[str, str]) -> None:
+        last = {"seconds": seconds, "parts": parts}
+        self._write(f"{pathlib.Path(name).stem}.last", json.dumps(last))
 
     def _last(self, name: str) -> dict:
         try:

