@@ -1,10 +1,15 @@
 """Gives pytest the pages and modules as documents, in the kernels' environment."""
 
-from book import environment
+import os
+
+from book import environment, leash
 
 environment.prepare()  # before anything imports jax or TensorFlow
 
-import os  # noqa: E402
+# As in a kernel: a trainer that is made anew compiles its step anew. Empty at first.
+COMPILED = leash.folder("page")
+os.environ["JAX_COMPILATION_CACHE_DIR"] = COMPILED.name
+
 import pathlib  # noqa: E402
 
 import pytest  # noqa: E402

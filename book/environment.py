@@ -20,6 +20,9 @@ ENVIRONMENT = {
     # The order of a set of strings differs from run to run without it, and
     # Kauldron prints some.
     "PYTHONHASHSEED": "0",
+    # Whatever is compiled is kept, where there is a folder for it.
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0",
     # Start-up lines of TensorFlow and CUDA are not part of any answer.
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "TF_ENABLE_ONEDNN_OPTS": "0",
@@ -46,6 +49,7 @@ ASKED_FOR = "BOOK_ASKED_FOR"
 REMOVED = (
     "PYTHONSTARTUP",
     "PYTHONWARNINGS",
+    "JAX_COMPILATION_CACHE_DIR",
     "JAX_ENABLE_X64",
     "MPLBACKEND",
 )

@@ -100,7 +100,9 @@ def print_times(app, exception) -> None:
         for page, (seconds, reasons) in sorted(
             app.book_runs.items(), key=lambda run: -run[1][0]
         ):
-            because = f"  ({', '.join(reasons)} changed)" if reasons else ""
+            first, more = reasons[:3], reasons[3:]
+            first += [f"{len(more)} more"] if more else []
+            because = f"  ({', '.join(first)} changed)" if first else ""
             print(f"{seconds:6.1f} s  {page}{because}")
         if not app.book_runs:
             print("No page needed to run again.")

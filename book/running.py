@@ -130,7 +130,7 @@ async def _run_page(
 ) -> tuple[nbformat.NotebookNode, str | None]:
     notebook = read_myst_markdown_notebook(text, add_source_map=True)
     started = []
-    with leash.folder("page") as folder:
+    with leash.folder("page") as folder, leash.folder("page") as compiled:
         client = _Client(
             notebook,
             timeout=CELL_TIMEOUT,
@@ -148,7 +148,11 @@ async def _run_page(
         try:
             await client.async_execute(
                 preexec_fn=leash.die_with_parent,
-                env=os.environ | environment_of(text),
+                # A trainer that is made anew compiles its step anew, which is most of
+                # what some pages take. Empty at first, so nothing old is ever used.
+                env=os.environ
+                | {"JAX_COMPILATION_CACHE_DIR": compiled}
+                | environment_of(text),
             )
         except (CellExecutionError, CellTimeoutError, DeadKernelError, Fault) as error:
             count = sum(cell.cell_type == "code" for cell in started)

@@ -52,19 +52,30 @@ def key(text: str, root: pathlib.Path = ROOT) -> str:
 def _parts(text: str, root: pathlib.Path = ROOT) -> dict[str, str]:
     """Return all that decides what a page gives, as hashes by name."""
     cells = cells_of_text(text)
-    paths = made_from([cell.source for cell in cells], root)
-    paths |= {root / name for name in _ALWAYS}
-    parts = {
+    its_own = {
         "its cells": [(cell.source, cell.tags) for cell in cells],
+        "its environment": environment_of(text),
+    }
+    paths = made_from([cell.source for cell in cells], root)
+    return _hashes(its_own, paths, root) | of_all_pages(root)
+
+
+def of_all_pages(root: pathlib.Path = ROOT) -> dict[str, str]:
+    """Return what decides how every page comes out, as hashes by name."""
+    parts = {
         "Python": sys.version,
         "the installed packages": installed(),
-        "the environment": ENVIRONMENT | environment_of(text),
+        "the environment": ENVIRONMENT,
     }
+    return _hashes(parts, {root / name for name in _ALWAYS}, root)
+
+
+def _hashes(
+    parts: dict[str, object], paths: set[pathlib.Path], root: pathlib.Path
+) -> dict[str, str]:
     hashes = {name: _hash(json.dumps(part).encode()) for name, part in parts.items()}
-    return hashes | {
-        path.relative_to(root).as_posix(): _hash(path.read_bytes())
-        for path in sorted(paths)
-    }
+    files = {path.relative_to(root).as_posix(): path for path in sorted(paths)}
+    return hashes | {name: _hash(path.read_bytes()) for name, path in files.items()}
 
 
 class Store:

@@ -419,6 +419,10 @@ def _become_a_kernel(report: socket.socket) -> NoReturn:
         os.chdir(request["cwd"])
         os.environ.clear()
         os.environ.update(request["env"])
+        # JAX has read its variables; this one is another for each page.
+        jax = importlib.import_module("jax")
+        folder = os.environ.get("JAX_COMPILATION_CACHE_DIR")
+        jax.config.update("jax_compilation_cache_dir", folder)
         # As for a kernel that is started anew; another build may be another folder's.
         sys.path[:0] = [p for p in os.environ.get("PYTHONPATH", "").split(":") if p]
         parent = f"--IPKernelApp.parent_handle={os.getppid()}"

@@ -137,10 +137,11 @@ def test_a_page_runs_again_only_when_what_it_runs_has_changed(
         assert why() is None
     # refs imports snippets.refs and, through it, snippets.showing
     for name, reason in (
-        ("kontext", None),
-        ("showing", "  (snippets/showing.py changed)"),
+        ("snippets/kontext.py", None),
+        ("snippets/showing.py", "  (snippets/showing.py changed)"),
+        ("book/kernel.py", "  (book/kernel.py changed)"),
     ):
-        module = small_book / "snippets" / f"{name}.py"
+        module = small_book / name
         with changed(module, module.read_text("utf-8") + "\n# changed\n"):
             assert why() == reason
     assert why() is None  # as it was before
