@@ -19,6 +19,12 @@ def told():
     return lies()
 
 
+@pytest.fixture(autouse=True)
+def no_forks(monkeypatch):
+    """Judge in a new Python: this one may have threads of JAX, and forks would hang."""
+    monkeypatch.setattr(judging, "_in_a_fork", judging._in_a_new_python)
+
+
 def test_a_few_lies_are_caught(built):
     run = subprocess.run(
         [sys.executable, "-m", "tests.mutants", "--sample"],
