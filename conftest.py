@@ -1,6 +1,7 @@
 """Gives pytest the pages and modules as documents, in the kernels' environment."""
 
 import os
+import sys
 
 from book import environment, leash
 
@@ -9,6 +10,10 @@ environment.prepare()  # before anything imports jax or TensorFlow
 # As in a kernel: a trainer that is made anew compiles its step anew. Empty at first.
 COMPILED = leash.folder("page")
 os.environ["JAX_COMPILATION_CACHE_DIR"] = COMPILED.name
+if (
+    "jax" in sys.modules
+):  # which reads variables once; so in the harness that tells lies
+    sys.modules["jax"].config.update("jax_compilation_cache_dir", COMPILED.name)
 
 import pathlib  # noqa: E402
 
