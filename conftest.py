@@ -8,11 +8,9 @@ from book import environment, leash
 environment.prepare()  # before anything imports jax or TensorFlow
 
 # As in a kernel: a trainer that is made anew compiles its step anew. Empty at first.
-COMPILED = leash.folder("page")
+COMPILED = leash.folder()
 os.environ["JAX_COMPILATION_CACHE_DIR"] = COMPILED.name
-if (
-    "jax" in sys.modules
-):  # which reads variables once; so in the harness that tells lies
+if "jax" in sys.modules:  # by the harness that tells lies; JAX reads variables once
     sys.modules["jax"].config.update("jax_compilation_cache_dir", COMPILED.name)
 
 import pathlib  # noqa: E402

@@ -11,7 +11,6 @@ import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import types
 from collections.abc import Iterable
 from typing import NoReturn
@@ -26,6 +25,7 @@ from sybil.parsers.abstract.doctest import DocTestStringParser
 from sybil.parsers.myst.lexers import DirectiveInPercentCommentLexer
 from sybil.region import Lexeme
 
+from book import leash
 from book.cells import ROOT, cells_of_text, environment_of
 from book.environment import ASKED_FOR
 from book.running import CELL_TIMEOUT
@@ -131,7 +131,7 @@ class DoctestParser:
 def enter(namespace: dict) -> None:
     """Give a document its own folder, and the name that a kernel gives its cells."""
     namespace["__name__"] = "__main__"
-    folder = tempfile.TemporaryDirectory(prefix="page-")
+    folder = leash.folder()
     namespace[FOLDER] = folder, os.getcwd(), sys.modules["__main__"]
     sys.modules["__main__"] = namespace.get(MODULE, sys.modules["__main__"])
     os.chdir(folder.name)

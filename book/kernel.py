@@ -18,7 +18,7 @@ from zmq.sugar.attrsettr import AttributeSetter
 from book.faults import Kernel
 
 # GB that a page may take, so that one which fills the memory ends alone, and not by the
-# system's choice. The pages of this book take up to 4 of address space.
+# system's choice. The largest page of this book was seen to take 3.
 MEMORY = 8
 
 

@@ -11,9 +11,12 @@ import time
 
 import psutil
 
-# Seconds for which an orphan is left alone: another container may share the folder, and
-# its processes are not to be seen.
-SPARED = 3600
+# What a folder's name begins with: nobody else's may be taken for ours.
+NAME = "kauldron-executed"
+
+# Seconds for which an orphan is left alone, a day: another container may share /tmp,
+# and its processes are not to be seen.
+SPARED = 86_400
 
 
 def die_with_parent(wanted: bool = True) -> None:
@@ -31,24 +34,21 @@ def die_with_parent(wanted: bool = True) -> None:
         ctypes.CDLL(None).prctl(set_parent_death_signal, number)
 
 
-def folder(kind: str, parent: str | None = None) -> tempfile.TemporaryDirectory:
+def folder(parent: str | None = None) -> tempfile.TemporaryDirectory:
     """Make a temporary folder that names its maker, for `remove_orphans`.
 
     Args:
-      kind: ``book`` or ``page``.
       parent: where; by default in TMPDIR.
     """
-    return tempfile.TemporaryDirectory(prefix=f"{kind}-{os.getpid()}-", dir=parent)
+    return tempfile.TemporaryDirectory(prefix=f"{NAME}-{os.getpid()}-", dir=parent)
 
 
 def remove_orphans(parents: tuple[str, ...] = ("/tmp", tempfile.gettempdir())) -> None:
     """Remove the folders of builds that were killed."""
     for parent in set(parents):
-        for path in pathlib.Path(parent).glob("*-*-*"):
-            kind, pid, *_ = path.name.split("-")
-            if kind not in ("book", "page") or not pid.isdecimal():
-                continue
-            if psutil.pid_exists(int(pid)):
+        for path in pathlib.Path(parent).glob(f"{NAME}-*-*"):
+            pid = path.name.removeprefix(f"{NAME}-").split("-")[0]
+            if not pid.isdecimal() or psutil.pid_exists(int(pid)):
                 continue
             try:
                 if time.time() - path.stat().st_mtime > SPARED:

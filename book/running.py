@@ -32,7 +32,7 @@ from book.verdict import NOT_RAISED, silent
 # Seconds; generous, because a slow machine is no reason to fail.
 CELL_TIMEOUT = 300
 
-# Characters that one page may give; this book's longest gives a tenth of it.
+# Characters that one page may give; this book's longest gives a hundredth of it.
 OUTPUT_LIMIT = 10_000_000
 
 _WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -130,7 +130,7 @@ async def _run_page(
 ) -> tuple[nbformat.NotebookNode, str | None]:
     notebook = read_myst_markdown_notebook(text, add_source_map=True)
     started = []
-    with leash.folder("page") as folder, leash.folder("page") as compiled:
+    with leash.folder() as folder, leash.folder() as compiled:
         client = _Client(
             notebook,
             timeout=CELL_TIMEOUT,
@@ -269,7 +269,7 @@ def run_pages(
     leash.remove_orphans()
     # The path of a socket may not be long, so it is not below TMPDIR.
     with (
-        leash.folder("book", "/tmp") as folder,
+        leash.folder("/tmp") as folder,
         mock.patch.dict("os.environ", JUPYTER_RUNTIME_DIR=folder),
     ):
         try:

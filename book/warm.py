@@ -214,7 +214,7 @@ def shared_process() -> Iterator[str]:
         yield os.environ["BOOK_WARM"]
         return
     # The path of a socket may not be long, so it is not below TMPDIR.
-    with leash.folder("book", "/tmp") as folder:
+    with leash.folder("/tmp") as folder:
         address = os.path.join(folder, "warm")
         ours, theirs = socket.socketpair()
         with theirs, socket.socket(socket.AF_UNIX) as listener:

@@ -12,12 +12,11 @@ def test_orphans_go_and_others_stay(tmp_path):
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     names = {
-        f"page-{gone.pid}-old": True,
-        f"book-{gone.pid}-old": True,
-        f"page-{gone.pid}-new": False,
-        f"page-{os.getpid()}-old": False,
-        f"other-{gone.pid}-old": False,
-        "page-one-old": False,
+        f"{leash.NAME}-{gone.pid}-old": True,
+        f"{leash.NAME}-{gone.pid}-new": False,
+        f"{leash.NAME}-{os.getpid()}-old": False,
+        f"{leash.NAME}-one-old": False,
+        f"book-{gone.pid}-old": False,
     }
     for name in names:
         (tmp_path / name / "inner").mkdir(parents=True)
@@ -30,7 +29,7 @@ def test_orphans_go_and_others_stay(tmp_path):
 
 def test_a_folder_names_its_maker(monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with leash.folder("page") as folder:
+    with leash.folder() as folder:
         assert os.path.dirname(folder) == str(tmp_path)
-        assert os.path.basename(folder).startswith(f"page-{os.getpid()}-")
+        assert os.path.basename(folder).startswith(f"{leash.NAME}-{os.getpid()}-")
     assert not os.path.exists(folder)
