@@ -32,7 +32,8 @@ class Builder(build.Builder):
         names = {path.name for path in changed_paths}
         if "requirements.lock" in names:
             show_message("requirements.lock has changed: all pages run again.")
-            subprocess.run(["make", "--silent", ".venv/.complete"])
+            if subprocess.run(["make", "--silent", ".venv/.complete"]).returncode:
+                return  # the set-up has said why; a build would be with what was there
         if "conf.py" in names:
             show_message("conf.py has changed: all pages are rendered again.")
             shutil.rmtree(DOCTREES, ignore_errors=True)

@@ -30,6 +30,7 @@ ENTRIES = 400
 # What else decides how a page comes out.
 _ALWAYS = (
     "requirements.lock",
+    "book/faults.py",
     "book/kernel.py",
     "book/running.py",
     "book/store.py",  # the form of an entry

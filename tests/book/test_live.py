@@ -11,7 +11,8 @@ import urllib.request
 
 import pytest
 
-from tests.book.alive import interrupt, marked  # noqa: F401
+from book import live as live_module
+from tests.book.alive import interrupt
 
 
 class Live:
@@ -64,7 +65,7 @@ class Live:
 
 
 @pytest.fixture
-def live(marked, built, copy_of_book, tmp_path):  # noqa: F811
+def live(marked, built, copy_of_book, tmp_path):
     """`make live` on a copy of the book, whose pages have all run before."""
     folder, log = copy_of_book(), tmp_path / "log"
     store = tmp_path / "store"
@@ -106,3 +107,23 @@ def test_what_is_saved_is_served(live):
     said = live.save(conf, "author = ", "author  = ")
     assert "conf.py has changed: all pages are rendered again." in said
     assert "No page needed to run again" in said
+
+
+@pytest.mark.parametrize(("status", "built"), [(0, True), (2, False)])
+def test_a_changed_lock_is_followed_before_a_build(status, built, monkeypatch, capsys):
+    ran = []
+
+    def run(command: list[str], **more) -> subprocess.CompletedProcess:
+        ran.append(command)
+        return subprocess.CompletedProcess(command, status)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    builder = live_module.Builder(
+        ["docs"], url_host="x", pre_build_commands=[], post_build_commands=[]
+    )
+    builder(changed_paths=[pathlib.Path("requirements.lock")])
+    assert ran[0] == ["make", "--silent", ".venv/.complete"]
+    assert any("sphinx" in command for command in ran) is built
+    assert (
+        "requirements.lock has changed: all pages run again" in capsys.readouterr().out
+    )
