@@ -28,11 +28,10 @@ import psutil
 
 from book import warm
 from book.bench import REPEATS, record
-from book.cells import ROOT, Cell, cells_of_text
+from book.cells import Cell, cells_of_text
+from book.copies import copy
 from book.environment import ENVIRONMENT, prepare
 from book.what_ran import versions
-
-IGNORED = shutil.ignore_patterns(".venv", ".tools", "_build", "__pycache__", ".*_cache")
 
 # What the book holds its builds to: at most so much.
 TARGETS = {
@@ -144,7 +143,7 @@ class Book:
     """
 
     def __init__(self, folder: pathlib.Path, pages: dict[str, str] | None = None):
-        shutil.copytree(ROOT, folder, ignore=IGNORED)
+        copy(folder)
         self.folder = folder
         self.docs = folder / "docs"
         if pages:

@@ -3,7 +3,6 @@
 import os
 import pathlib
 import pickle
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,11 +10,7 @@ from collections.abc import Callable
 import filelock
 import pytest
 
-from book import warm
-
-IGNORED = shutil.ignore_patterns(
-    ".venv", ".tools", "_build", "__pycache__", ".*_cache", ".hypothesis"
-)
+from book import copies, warm
 
 
 def sphinx(
@@ -90,12 +85,12 @@ def build(warm_kernels) -> Callable:
 
 
 @pytest.fixture(scope="session")
-def copy_of_book(root, tmp_path_factory) -> Callable[[], pathlib.Path]:
+def copy_of_book(tmp_path_factory) -> Callable[[], pathlib.Path]:
     """Return a function that copies the repository into a folder of another name."""
 
     def copy() -> pathlib.Path:
         folder = tmp_path_factory.mktemp("a copy") / "the book"
-        shutil.copytree(root, folder, ignore=IGNORED)
+        copies.copy(folder)
         return folder
 
     return copy

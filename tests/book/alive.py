@@ -4,23 +4,10 @@ import os
 import signal
 import subprocess
 import time
-import uuid
 
 import psutil
-import pytest
 
 MARK = "BOOK_MARK_OF_A_TEST"
-
-
-@pytest.fixture
-def marked():
-    """An environment by which processes are known; none may be left in the end."""
-    mark = uuid.uuid4().hex
-    yield os.environ | {MARK: mark}
-    left = alive(mark)
-    for process in left:
-        process.kill()
-    assert not left
 
 
 def alive(mark: str, patience: float = 20) -> list[psutil.Process]:

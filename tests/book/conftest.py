@@ -1,9 +1,13 @@
 """What the tests of the book's machinery share: imported modules, and bad pages."""
 
+import os
 import pathlib
+import uuid
 from collections.abc import Callable
 
 import pytest
+
+from tests.book.alive import MARK, alive
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -29,3 +33,14 @@ def refused(root, build, tmp_path_factory) -> Callable:
         return run.stderr.replace(f"{docs}/", "").splitlines(), out
 
     return build_them
+
+
+@pytest.fixture
+def marked():
+    """An environment by which processes are known; none may be left in the end."""
+    mark = uuid.uuid4().hex
+    yield os.environ | {MARK: mark}
+    left = alive(mark)
+    for process in left:
+        process.kill()
+    assert not left

@@ -14,6 +14,9 @@ kernelspec:
 
 """
 
+# The least of it.
+BARE = "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n\n"
+
 
 def page(*cells: str) -> str:
     """Return a page of these cells."""

@@ -9,10 +9,10 @@ import pytest
 
 from book import bench, bench_builds, bench_growth
 from book.bench_builds import Book, Edited, Failed, Memory
+from tests.book.front import BARE
 
-FRONT = "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n\n"
 NEXT = "\nWords.\n\n(index-next)=\n## Next\n\nNo more.\n"
-GOOD = f"{FRONT}(index)=\n# Title\n\n```{{code-cell}} python\nprint(6 * 7)\n```\n{NEXT}"
+GOOD = f"{BARE}(index)=\n# Title\n\n```{{code-cell}} python\nprint(6 * 7)\n```\n{NEXT}"
 BAD = GOOD.replace("6 * 7", "6 / 0")
 EDITED = Edited(page="docs/index.md", leaf="snippets/showing.py")
 

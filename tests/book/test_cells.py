@@ -11,9 +11,8 @@ from book import documents
 from book.cells import DOCS, cells, cells_of_text, made_from, pages, problems
 from book.documents import CellParser
 from book.running import run_pages
-from tests.book.front import small_project
+from tests.book.front import BARE, small_project
 
-FRONT = "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n\n"
 FENCE = re.compile(
     r"^\s*(`{3,}|~{3,}|:{3,})\s*\{?\s*(code-cell|code|ipython|python)", re.M
 )
@@ -25,7 +24,7 @@ def run_page(text: str, name: str):
 
 
 def page_with(*blocks: str) -> str:
-    return FRONT + "\n".join(blocks) + "\n"
+    return BARE + "\n".join(blocks) + "\n"
 
 
 def cell(code: str, options: str = "", language: str = "python") -> str:

@@ -12,7 +12,8 @@ import time
 
 import pytest
 
-from tests.book.alive import MARK, alive, marked  # noqa: F401
+from book.bench_builds import Book
+from tests.book.alive import MARK, alive
 from tests.book.front import FRONT
 
 SEED = 20_261
@@ -72,18 +73,11 @@ class SmallBook:
     """
 
     def __init__(self, folder: pathlib.Path, environment: dict[str, str]):
-        self.folder = folder
+        pages = {"index": FRONT + START}
+        for number, name in enumerate(("one", "two"), 1):
+            pages[name] = FRONT + CHAPTER.format(name=name, number=number)
+        self.folder = Book(folder, pages).folder
         self.environment = environment
-        for path in [*folder.glob("docs/*.md"), *folder.glob("snippets/*.py")]:
-            if path.stem not in ("__init__", "showing"):
-                path.unlink()
-        pages = {"index": START}
-        pages |= {
-            name: CHAPTER.format(name=name, number=number)
-            for name, number in (("one", 1), ("two", 2))
-        }
-        for name, text in pages.items():
-            (folder / "docs" / f"{name}.md").write_text(FRONT + text, "utf-8")
         # The set-up is done, with the Python that runs this.
         self.stamp = folder / "set-up"
         self.stamp.write_text(f"{folder} {environment.get('BOOK_PYTHON', '')}")
@@ -130,11 +124,11 @@ class SmallBook:
 
 
 @pytest.fixture
-def small_book(copy_of_book, marked):  # noqa: F811
+def small_book(tmp_path, marked):
     environment = {k: v for k, v in marked.items() if not k.startswith("MAKE")}
     for name in ("BOOK_STORE", "BOOK_WARM", "BOOK_PAGE"):
         environment.pop(name, None)
-    return SmallBook(copy_of_book().resolve(), environment)
+    return SmallBook(tmp_path.resolve() / "the book", environment)
 
 
 def survive(book: SmallBook, times: int, cold: bool) -> None:

@@ -10,9 +10,9 @@ from book import store
 from book.cells import ROOT
 from book.running import run_pages
 from book.store import Store, key
+from tests.book.front import BARE
 
-FRONT = "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n\n"
-PAGE = FRONT + "# Title\n\nWords.\n\n```{code-cell} python\nprint(6 * 7)\n```\n"
+PAGE = BARE + "# Title\n\nWords.\n\n```{code-cell} python\nprint(6 * 7)\n```\n"
 
 
 @pytest.fixture

@@ -25,10 +25,9 @@ from book.transcripts import (
     unpaired,
     unused,
 )
+from tests.book.front import BARE
 
 PYTHON = sys.version_info[:2]
-
-FRONT = "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n\n"
 
 
 @pytest.mark.parametrize("page", pages())
@@ -86,7 +85,7 @@ def errors_of(page: str, text: str) -> list[str]:
 # --- what a transcript holds ------------------------------------------------------
 
 PAGE = (
-    FRONT
+    BARE
     + """(page)=
 # Title
 

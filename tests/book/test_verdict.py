@@ -14,8 +14,8 @@ from book.documents import CellParser
 from book.running import run_pages
 from book.transcripts import transcript
 from book.verdict import NOT_RAISED, disagreements
+from tests.book.front import BARE
 
-FRONT = "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n\n"
 RAISES = ":tags: [raises-exception]\n\n"
 
 
@@ -23,7 +23,7 @@ def page_of(*cells: tuple[str, str]) -> str:
     blocks = [
         f"```{{code-cell}} python\n{options}{code}\n```\n" for options, code in cells
     ]
-    return FRONT + "(page)=\n# Title\n\n" + "\n".join(blocks)
+    return BARE + "(page)=\n# Title\n\n" + "\n".join(blocks)
 
 
 # Options, code, and what both have to say: the error, and its line in the code.

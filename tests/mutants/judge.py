@@ -20,13 +20,11 @@ import tempfile
 import time
 import traceback
 
+from book import copies
 from book.cells import ROOT
 from tests.mutants.lies import Lie
 from tests.mutants.upstream import Patch, hook
 
-IGNORED = shutil.ignore_patterns(
-    ".venv", ".tools", ".git", "_build", "__pycache__", ".*_cache", ".hypothesis"
-)
 # Seconds; a lie may well turn a loop into one that does not end.
 PATIENCE = 600
 
@@ -110,7 +108,7 @@ def judge(lie: Lie, outputs: pathlib.Path) -> Verdict:
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="lie-") as folder:
         copy = pathlib.Path(folder) / "book"
-        shutil.copytree(ROOT, copy, ignore=IGNORED)
+        copies.copy(copy, ".git")
         _take_answers_along(copy)
         store = pathlib.Path(folder) / "executed"
         shutil.copytree(outputs, store)
