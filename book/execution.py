@@ -5,15 +5,17 @@ anything itself. A page that has run before with all that it is made from is tak
 from the store.
 """
 
+import atexit
+import contextlib
 import pathlib
 from typing import NoReturn
 
 import nbformat
 from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
 
-from book import store
+from book import store, warm
 from book.cells import cells_of_text, problems
-from book.running import jobs, run_pages
+from book.running import jobs, run_pages, warm_kernels
 
 # The executed pages of this build, by the text of the page.
 _executed: dict[str, nbformat.NotebookNode] = {}
@@ -57,6 +59,8 @@ def run_outdated_pages(app, env, pages: list[str]) -> None:
             _executed[texts[name]] = notebook
             kept.save(name, texts[name], notebook, seconds)
 
+    if len(waiting) > 1 and warm_kernels():
+        app.book_warm.enter_context(warm.shared_process())
     run_pages(waiting, jobs(), on_done=take)
     if failures:
         stop(failures)
@@ -112,6 +116,10 @@ def print_times(app, exception) -> None:
 def setup(app):
     """Connect to the moment before pages are read, and to the end of the build."""
     app.book_runs = {}
+    # Kept until all pages have been read, since names are looked up in it then.
+    app.book_warm = contextlib.ExitStack()
+    atexit.register(app.book_warm.close)
     app.connect("env-before-read-docs", run_outdated_pages)
+    app.connect("env-updated", lambda app, env: app.book_warm.close(), priority=900)
     app.connect("build-finished", print_times)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

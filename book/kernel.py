@@ -54,6 +54,8 @@ def main() -> None:
     AttributeSetter.__getattr__ = with_own_builtins(AttributeSetter.__getattr__)
     # A page's folder holds no modules of ours.
     sys.path[:] = [path for path in sys.path if path not in ("", os.getcwd())]
+    # Which ipykernel reads when it is imported, and a fork's is another.
+    sys.argv.append(f"--IPKernelApp.parent_handle={os.getppid()}")
     kernelapp.launch_new_instance(
         kernel_class=Kernel, outstream_class="book.faults.Stream"
     )

@@ -151,12 +151,15 @@ class WarmProcess:
         if await _answer(self._control, PATIENCE) != _imported_from():
             raise WarmKernelsFailed("it was started before the packages changed")
 
-    async def fork(self, command: list[str], cwd: str, env: dict[str, str]) -> Forked:
-        """Start a kernel.
+    async def fork(
+        self, module: str, argv: list[str], cwd: str, env: dict[str, str]
+    ) -> Forked:
+        """Start a module's `main` in a fork.
 
         Args:
-          command: as for a kernel that is started anew; its connection file counts.
-          cwd: the folder in which the kernel runs.
+          module: to run, `book.kernel` for one.
+          argv: its arguments.
+          cwd: the folder in which it runs.
           env: its environment.
 
         Raises:
@@ -166,7 +169,7 @@ class WarmProcess:
         try:
             with theirs:
                 socket.send_fds(self._control, [b"k"], [theirs.fileno()])
-            request = {"argv": command[command.index("-f") :], "cwd": cwd, "env": env}
+            request = {"module": module, "argv": argv, "cwd": cwd, "env": env}
             report.sendall(json.dumps(request).encode() + b"\n")
             return Forked(int(await _answer(report, MOMENT)), report)
         except OSError as error:
@@ -266,6 +269,35 @@ async def warm_process() -> AsyncIterator[None]:
         _process = None
 
 
+def run(module: str, *argv: str) -> int:
+    """Run a module's `main` in a fork of the process that is shared.
+
+    Returns:
+      its exit status.
+
+    Raises:
+      WarmKernelsFailed: if no process is shared, or if it does not answer in time.
+    """
+
+    async def run_in_fork() -> int:
+        if "BOOK_WARM" not in os.environ:
+            raise WarmKernelsFailed("no process is shared")
+        process = WarmProcess(os.environ["BOOK_WARM"])
+        try:
+            await process.ready()
+            forked = await process.fork(module, [*argv], os.getcwd(), {**os.environ})
+            ended = asyncio.to_thread(forked.wait)
+            try:
+                return await asyncio.wait_for(ended, PATIENCE)
+            except TimeoutError:
+                forked.kill()
+                raise WarmKernelsFailed(f"{module} did not end") from None
+        finally:
+            process.close()
+
+    return asyncio.run(run_in_fork())
+
+
 class WarmProvisioner(LocalProvisioner):
     """Lets jupyter_client start kernels as forks (an entry point in pyproject.toml)."""
 
@@ -273,8 +305,9 @@ class WarmProvisioner(LocalProvisioner):
         """Fork a kernel instead of starting a process anew."""
         if _process is None:
             raise WarmKernelsFailed("there is no process to fork from")
-        cwd = kwargs.get("cwd") or os.getcwd()
-        self.process = await _process.fork(cmd, cwd, kwargs.get("env") or {})
+        cwd, env = kwargs.get("cwd") or os.getcwd(), kwargs.get("env") or {}
+        argv = cmd[cmd.index("-f") :]  # the connection file, and options
+        self.process = await _process.fork("book.kernel", argv, cwd, env)
         self.pid = self.pgid = self.process.pid
         self.cwd = cwd
         return self.connection_info
@@ -375,7 +408,7 @@ class Server:
                 key.fileobj.close()
             for other, _ in self.kernels.values():
                 other.close()
-            _become_a_kernel(report)
+            _become(report)
         self.kernels[pid] = report, build
         with contextlib.suppress(OSError):  # the build may be gone
             report.sendall(str(pid).encode())
@@ -407,8 +440,8 @@ def _kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def _become_a_kernel(report: socket.socket) -> NoReturn:
-    """Run a kernel in this new process, and end with it."""
+def _become(report: socket.socket) -> NoReturn:
+    """Run what the build asks for in this new process, and end with it."""
     status = 1
     try:
         os.setsid()
@@ -425,11 +458,8 @@ def _become_a_kernel(report: socket.socket) -> NoReturn:
         jax.config.update("jax_compilation_cache_dir", folder)
         # As for a kernel that is started anew; another build may be another folder's.
         sys.path[:0] = [p for p in os.environ.get("PYTHONPATH", "").split(":") if p]
-        parent = f"--IPKernelApp.parent_handle={os.getppid()}"
-        sys.argv = ["ipykernel_launcher", *request["argv"], parent]
-        from book import kernel
-
-        kernel.main()
+        sys.argv = [request["module"], *request["argv"]]
+        importlib.import_module(request["module"]).main()
         status = 0
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)

@@ -3,15 +3,17 @@
 import importlib
 import inspect
 import json
+import os
 import re
 import shutil
+import subprocess
 import textwrap
 import types
 
 import pytest
 from bs4 import BeautifulSoup
 
-from book import names_page, resolving
+from book import names_page, resolving, warm
 from book.names import read
 from book.public import define, modules, public
 from book.reading import unexecuted
@@ -150,6 +152,35 @@ def test_answers_are_kept_and_not_believed_after_a_change(tmp_path, monkeypatch)
     assert asked[-1] == ["name a"]
     cache.write_text('{"key": ')
     assert resolving.answers({"name a"}, cache) == {"name a": ""}
+
+
+ASKED = {
+    "name kd.train.Trainer": "",
+    "name kontext.Paths": "kauldron.kontext has no Paths",
+    "field Trainer.model": "",
+    "absent konfig.resolve": "konfig.resolve exists",
+}
+
+
+def test_names_are_looked_up_in_a_fork(monkeypatch):
+    with warm.shared_process(), monkeypatch.context() as only:
+        only.setattr(subprocess, "run", None)  # no new process then
+        assert resolving._ask([*ASKED]) == ASKED
+
+
+def test_names_are_looked_up_without_one(monkeypatch):
+    monkeypatch.setenv("BOOK_WARM", "/nowhere/warm")
+    assert resolving._ask([*ASKED]) == ASKED
+
+
+def test_a_fork_that_does_not_end_is_given_up(monkeypatch, tmp_path):
+    (tmp_path / "sleeps.py").write_text("import time\nmain = lambda: time.sleep(60)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    with warm.shared_process():
+        warm.run("json.tool", "--help")  # from now on it answers at once
+        monkeypatch.setattr(warm, "PATIENCE", 1)
+        with pytest.raises(warm.WarmKernelsFailed, match="sleeps did not end"):
+            warm.run("sleeps")
 
 
 @pytest.fixture(scope="module")
