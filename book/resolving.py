@@ -3,9 +3,9 @@
 Asked of a name in a sentence it has to import the library. Of Kauldron's trainer that
 takes 10 s and more, so a build asks another process, all names at once: a fork of the
 one that has imported everything, if it has run pages, and a new one if not. (Measured
-for all names of the book: 8 s in a new one, 0.3 s in a fork.) It keeps the answers below
-``_build`` for as long as lock and Python stay the same. Not in Sphinx's own process,
-since importing there would be paid in every build, and leave TensorFlow's threads in it.
+for all names of the book: 8 s in a new one, 0.3 s in a fork.) It keeps the answers
+below ``_build`` for as long as lock and Python stay the same. Not in Sphinx's own
+process: importing there would be paid in every build, and leave TensorFlow's threads.
 """
 
 import contextlib
