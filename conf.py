@@ -13,14 +13,17 @@ language = "en"
 extensions = [
     "myst_nb",
     "sphinx_copybutton",
+    "book.anchors",
     "book.claims",
     "book.execution",
     "book.freshness",
     "book.glue",
     "book.leftovers",
+    "book.moved",
     "book.names",
     "book.names_page",
     "book.numbers",
+    "book.own_ids",
     "book.page_rules",
     "book.quotes",
     "book.snippets_used",
@@ -63,6 +66,7 @@ nb_mime_priority_overrides = [("html", "text/html", None)]
 # --- look ---------------------------------------------------------------------------
 html_theme = "sphinx_book_theme"
 html_title = project
+html_baseurl = os.environ.get("BOOK_URL", "")
 html_static_path = ["docs/_static"]
 html_css_files = ["book.css"]
 html_copy_source = False

@@ -24,16 +24,22 @@ def remove(app, exception) -> None:
     if exception is not None or app.builder.format != "html":
         return
     out = pathlib.Path(app.outdir)
-    kept = {f"{page}.html" for page in app.env.found_docs}
-    kept |= {"genindex.html", "search.html"}
+    kept = {f"{page}.html" for page in app.env.found_docs | app.book_rendered}
     kept |= {name for pages, name in app.env.images.values()}
     for path in [*out.glob("*.html"), *out.glob("_images/*")]:
         if path.name not in kept:
             path.unlink()
 
 
+def note(app, pagename, templatename, context, doctree) -> None:
+    """Note a page that is written; those that come from no source always are."""
+    app.book_rendered.add(pagename)
+
+
 def setup(app):
-    """Connect to the beginning and to the end of the build."""
+    """Connect to the beginning and to the end of the build, and to each page."""
+    app.book_rendered = set()
     app.connect("builder-inited", remove_stylesheet)
+    app.connect("html-page-context", note)
     app.connect("build-finished", remove)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -33,6 +33,7 @@ def test_the_map_names_every_chapter():
         "index",
         "install",
         "ideas",
+        "editions",
         "names",
         "how-it-is-built",
         "how-it-is-checked",

@@ -19,14 +19,15 @@ def _warm(warm_kernels):
 def refused(root, build, tmp_path_factory) -> Callable:
     """Return a function that builds small bad pages, which the build has to refuse.
 
-    It takes their texts by name, and gives what the build said, a line each with pages
-    as in ``index.md:4:``, and the folder it wrote to.
+    It takes their texts by name (and those of other files), and gives what the build
+    said, a line each with pages as in ``index.md:4:``, and the folder it wrote to.
     """
 
     def build_them(pages: dict[str, str]) -> tuple[list[str], pathlib.Path]:
         docs, out = tmp_path_factory.mktemp("docs"), tmp_path_factory.mktemp("out")
         for name, text in pages.items():
-            (docs / f"{name}.md").write_text(text, "utf-8")
+            file = name if "." in name else f"{name}.md"
+            (docs / file).write_text(text, "utf-8")
         (docs / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
         run = build(root, out, docs=str(docs))
         assert run.returncode == 1

@@ -1,10 +1,13 @@
 """Opens the built book in Chromium, from disk and from a server."""
 
+import contextlib
 import functools
 import http.server
 import os
+import pathlib
 import shutil
 import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import sync_playwright
@@ -46,24 +49,38 @@ def browser():
         browser.close()
 
 
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves files, and says nothing of it."""
+
+    def log_message(self, *arguments):
+        """Say nothing."""
+
+
+@contextlib.contextmanager
+def served(folder: pathlib.Path) -> Iterator[str]:
+    """Serve a folder within the block, and return the address."""
+    handler = functools.partial(Quiet, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def serve() -> Callable:
+    """Return the function that serves a folder."""
+    return served
+
+
 @pytest.fixture(scope="session")
 def addresses(built):
     """Return where the book can be opened: from disk, and from a server."""
     run, out = built
     assert run.returncode == 0, run.stderr
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *arguments):
-            pass
-
-    handler = functools.partial(Quiet, directory=str(out / "html"))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield {
-        "disk": (out / "html").as_uri(),
-        "server": f"http://127.0.0.1:{server.server_port}",
-    }
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with served(out / "html") as server:
+        yield {"disk": (out / "html").as_uri(), "server": server}
