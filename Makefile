@@ -13,6 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The user's own packages are none of ours.
 unexport PYTHONPATH
 export PYTHONNOUSERSITE := 1
+export Q
 
 # A copied folder or another BOOK_PYTHON needs a new environment, and so does one
 # whose Python has been removed from the machine.
@@ -50,6 +51,7 @@ endif
 .PHONY: accept
 accept: html ## keep what the pages print now, and show what changed (PAGE=refs)
 	@$(PYTHON) -m book.transcripts --page=$(PAGE)
+	@$(if $(PAGE),,$(PYTHON) -m book.anchors)
 
 # Two processes, since each grows to 5 GB; a file is run by one of them, since the cells
 # of a page need each other. (`loadgroup` would do nothing: pytest-xdist 3.8 names groups
@@ -77,6 +79,11 @@ mutants: $(STAMP) ## tell lies to a copy of the book and see what turns red (ONL
 .PHONY: live
 live: $(STAMP) ## serve the book on 127.0.0.1, rebuilding and reloading on every save
 	@$(PYTHON) -m book.live
+
+# Exported by make, so that quotes in an error message are no one's business.
+.PHONY: link
+link: $(STAMP) ## print addresses in the book (Q='an error message, a name, some words')
+	@$(PYTHON) -m book.link
 
 .PHONY: lint
 lint: $(STAMP) ## check the style of the code, in seconds

@@ -118,12 +118,3 @@ def test_a_link_opens_at_its_section(browser, addresses):
     top = "document.querySelector('#refs-copies h2').getBoundingClientRect().top"
     page.wait_for_function(f"{top} >= 0 && {top} < 300")
     page.close()
-
-
-def test_the_search_finds_an_error_message(browser, addresses):
-    page = browser.new_page()
-    page.goto(f"{addresses['server']}/search.html?q=RequiredValueError")
-    first = page.locator("#search-results li a").first
-    first.wait_for()
-    assert "refs.html" in first.get_attribute("href")
-    page.close()
