@@ -14,6 +14,7 @@ extensions = [
     "myst_nb",
     "sphinx_copybutton",
     "book.anchors",
+    "book.answers",
     "book.claims",
     "book.execution",
     "book.find_by_message",

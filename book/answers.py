@@ -158,7 +158,7 @@ class AnswersDirective(SphinxDirective):
         self.assert_has_content()
         block = answers_block(recorded=self.options.get("recorded", ""))
         block["patterns"] = [
-            (self.content_offset + number, " ".join(line.split()))
+            (self.lineno + self.content_offset + number, " ".join(line.split()))
             for number, line in enumerate(self.content, 1)
             if line.strip()
         ]
