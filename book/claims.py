@@ -32,6 +32,7 @@ WITHOUT = {
     r"index-paths": "says where to begin",
     r"ideas-map": "says which chapter is about what",
     r"guardrails-table": "lists messages that sections above it raise",
+    r"errors-of-.*": "groups the sections below it, which claim",
 }
 
 # The context managers that fail unless their body raises.

@@ -35,6 +35,7 @@ KEPT_FOR = (3, 12)
 _VERSION = "the version of Python"
 _SUGGESTS = "Python 3.13 suggests the name that was meant"
 OTHER_PYTHON = {
+    "docs/errors.md, section errors-misspelt-field, cell 1": _SUGGESTS,
     "docs/guardrails.md, section guardrails-frozen, cell 2": _SUGGESTS,
     "docs/guardrails.md, section guardrails-misspelt, cell 1": _SUGGESTS,
     "docs/guardrails.md, section guardrails-misspelt, cell 3": _SUGGESTS,

@@ -205,4 +205,3 @@ def test_a_long_traceback_is_searched_at_once():
         text = traceback.format_exc() * 20
     many = [Answer("File … line … in … raise … {i}", str(i)) for i in range(200)]
     assert best(text + "a b " * 5_000, many) == []
-
