@@ -57,7 +57,8 @@ def score(question: str, section: dict) -> float:
     if words and all(w in f"{title} {text} {section['code'].lower()}" for w in words):
         found += 20 * sum(w in title for w in words) / len(words)
         found += min(sum(text.count(w) for w in words), 10)
-    return found
+    # A section about a message is for those who ask for it; others explain its words.
+    return found / 2 if section["answers"] and found < 350 else found
 
 
 def _is_name(asked: str, name: str) -> bool:

@@ -81,21 +81,26 @@ globalThis.bookSearch = (() => {
     if (!asked) return [];
     const scores = new Map();
     const add = (id, points) => scores.set(id, (scores.get(id) ?? 0) + points);
-    let found = index.search(question, { combineWith: "AND" });
-    if (found.length < 3) {
-      found = [...found, ...index.search(question).filter((one) => !found.some(({ id }) => id === one.id))];
+    const all = new Set(index.search(question, { combineWith: "AND" }).map(({ id }) => id));
+    for (const { id, score } of index.search(question)) {
+      add(id, all.has(id) ? score * 1.5 : score);
     }
-    for (const { id, score } of found) add(id, score);
     for (let id = 0; id < sections.length; id += 1) {
       const gain = asked.length > 2 ? exact(asked, id) : 0;
       if (gain) add(id, gain);
     }
-    for (const { id, matched } of globalThis.bookMatching.best(question, sections)) {
-      add(id, 100 + matched);
-    }
+    const answered = globalThis.bookMatching.best(question, sections);
+    for (const { id, matched } of answered) add(id, 100 + matched);
     for (const [id, points] of scores) {
-      // They repeat what other sections say.
-      if (/^(Next|Carry away)$/.test(sections[id].title)) scores.set(id, points / 2);
+      const { title, answers } = sections[id];
+      // "Next" and "Carry away" repeat what other sections say. A section about a message
+      // is for those who ask for the message; others explain the words in it.
+      const repeats = /^(Next|Carry away)$/.test(title);
+      const other =
+        answers.length &&
+        !plain[id].answers.includes(asked) &&
+        !answered.some((one) => one.id === id);
+      if (repeats || other) scores.set(id, points / 2);
     }
     return [...scores]
       .sort(([a, x], [b, y]) => y - x || a - b)

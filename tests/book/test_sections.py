@@ -58,8 +58,8 @@ def test_the_script_holds_the_same(index, built):
     ("question", "address"),
     [
         ("refs-frozen", "refs.html#refs-frozen"),
-        ("has no attribute 'prng'", "install.html#install-etils"),
-        ("Mixing of ktyping and jaxtyping", "ktyping.html#ktyping-mixing"),
+        ("has no attribute 'prng'", "errors.html#errors-prng"),
+        ("Mixing of ktyping and jaxtyping", "errors.html#errors-mixing-types"),
         ("get_by_path", "kontext.html"),
         ("copies", "refs.html#refs-copies"),
     ],

@@ -1,4 +1,7 @@
-"""Pasted tracebacks: the script finds what book.answers finds."""
+"""Pasted tracebacks: the script finds what book.answers finds, on the page too."""
+
+import json
+import re
 
 import pytest
 
@@ -53,3 +56,53 @@ def test_the_texts_are_of_all_kinds():
     numbers = {len(best(text, ANSWERS)) for text in TEXTS}
     assert numbers >= {0, 1, 2}
     assert {answer for text in TEXTS for answer in best(text, ANSWERS)} == {*ANSWERS}
+
+
+def test_each_output_of_the_book_leads_where_python_leads(matching, built, root):
+    index = json.loads((built[1] / "html" / "sections.json").read_text("utf-8"))
+    answers = [
+        Answer(pattern, section["label"])
+        for section in index["sections"]
+        for pattern in section["answers"]
+    ]
+    kept = (root / "tests/transcripts/errors.txt").read_text("utf-8")
+    texts = re.split(r"^## [\w-]+, cell \d+\n", kept, flags=re.M)[1:]
+    assert len(answers) > 30 < len(texts)
+    for text in texts:
+        found = matching(text, [answer.pattern for answer in answers])
+        assert [answers[id] for id in found] == best(text, answers)
+
+
+PASTED = """Traceback (most recent call last):
+  File "/home/me/train.py", line 7, in <module>
+    trainer = konfig.resolve(cfg)
+  File "/usr/lib/python3.12/somewhere.py", line 1, in resolve
+    return fn(*args, **kwargs)
+ModuleNotFoundError: No module named 'ipywidgets'
+"""
+
+
+@pytest.mark.parametrize("where", ["server", "disk"])
+def test_the_field_leads_to_the_entry_and_sends_nothing(where, browser, addresses):
+    page = browser.new_page()
+    page.goto(f"{addresses[where]}/errors.html", wait_until="networkidle")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    field = page.get_by_label("Paste a traceback")
+    field.fill(PASTED)
+    first = page.locator(".find-by-message li a").first
+    first.wait_for()
+    assert first.get_attribute("href") == "errors.html#errors-ipywidgets"
+    field.fill("all went well")
+    page.wait_for_function("!document.querySelector('.find-by-message li')")
+    assert "No message of this book" in page.locator(".find-by-message p").inner_text()
+    files = sorted(url.rpartition("/")[2] for url in asked)
+    assert files == ["matching.js", "sections.js"]
+    page.close()
+
+
+def test_without_a_script_there_is_no_field(browser, addresses):
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(f"{addresses['server']}/errors.html")
+    assert not page.locator(".find-by-message").is_visible()
+    page.context.close()

@@ -45,9 +45,9 @@ def test_a_question_in_the_address_is_answered(browser, addresses):
 
 def test_results_follow_what_is_typed(searching):
     field = searching.locator("#search-question")
-    field.fill("ambiguous")
+    field.fill("Inferred Dims")
     href = searching.locator("#search-results li a").first.get_attribute("href")
-    assert href == "ktyping.html#ktyping-ambiguous"
+    assert href == "ktyping.html#ktyping-inferred-dims"
     field.fill("zzzzzz")
     assert searching.locator("#search-results li").count() == 0
     assert "No section has that" in searching.locator("#search-said").inner_text()
