@@ -13,6 +13,7 @@ language = "en"
 extensions = [
     "myst_nb",
     "sphinx_copybutton",
+    "book.address",
     "book.anchors",
     "book.answers",
     "book.claims",
@@ -25,13 +26,17 @@ extensions = [
     "book.moved",
     "book.names",
     "book.names_page",
+    "book.notebooks",
     "book.numbers",
     "book.own_ids",
     "book.page_rules",
+    "book.plain",
     "book.quotes",
     "book.sections",
+    "book.sitemap",
     "book.snippets_used",
     "book.transcripts",
+    "book.unfurl",
     "book.what_ran",
 ]
 
@@ -85,6 +90,12 @@ copybutton_exclude = ".linenos, .gp, .go"
 # rather than wrong ones. CI sets it.
 repository = os.environ.get("BOOK_REPOSITORY", "").rstrip("/")
 html_context = {"book_repository": repository, "default_mode": "auto"}
+# The address at which the book is published, which only whoever publishes it knows.
+# CI sets it. Without it there are no canonical links, cards or sitemap.
+html_baseurl = os.environ.get("BOOK_URL", "").rstrip("/")
+# Where Colab opens the notebooks, if somebody keeps them in a branch on GitHub:
+# https://colab.research.google.com/github/OWNER/NAME/blob/BRANCH/notebooks
+book_colab = os.environ.get("BOOK_COLAB", "").rstrip("/")
 html_theme_options = {
     "repository_url": repository,
     # The theme knows hosts of these names, and takes any other for a GitHub.
@@ -100,5 +111,6 @@ html_theme_options = {
     "use_fullscreen_button": False,
     "home_page_in_toc": True,
     "navbar_persistent": [],  # the side bar has the search field
-    "footer_content_items": ["what-ran.html"],
+    "secondary_sidebar_items": ["page-toc.html", "take-away.html"],
+    "footer_content_items": ["take-away.html", "what-ran.html"],
 }

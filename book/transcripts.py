@@ -291,12 +291,16 @@ def _said(cell: nbformat.NotebookNode) -> Iterator[str]:
             if output.name == "stdout" and not hidden:
                 yield _normal(output.text)
         elif glued := output.metadata.get("scrapbook"):
-            text = output.data.get(f"{glued['mime_prefix']}text/plain", "")
-            if text.startswith(("'", '"')):
-                text = ast.literal_eval(text)
-            yield _normal(f"glued {glued['name']}: {text}")
+            yield _normal(f"glued {glued['name']}: {glued_text(output)}")
         elif not hidden:
             yield _normal(_shown(output))
+
+
+def glued_text(output: nbformat.NotebookNode) -> str:
+    """Return the text of a figure that was glued, without the quotes of its repr."""
+    prefix = output.metadata["scrapbook"]["mime_prefix"]
+    text = output.data.get(f"{prefix}text/plain", "")
+    return ast.literal_eval(text) if text.startswith(("'", '"')) else text
 
 
 def _shown(output: nbformat.NotebookNode) -> str:
