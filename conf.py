@@ -75,7 +75,6 @@ nb_mime_priority_overrides = [("html", "text/html", None)]
 # --- look ---------------------------------------------------------------------------
 html_theme = "sphinx_book_theme"
 html_title = project
-html_baseurl = os.environ.get("BOOK_URL", "")
 html_static_path = ["docs/_static"]
 html_css_files = ["book.css"]
 html_copy_source = False

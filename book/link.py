@@ -67,7 +67,7 @@ def _is_name(asked: str, name: str) -> bool:
 
 def answers(question: str, index: dict) -> list[tuple[str, str]]:
     """Return the addresses that fit a question, the best first, with their titles."""
-    base = index["address"] or ""
+    base = f"{index['address'].rstrip('/')}/" if index["address"] else ""
     scored = [(score(question, s), s) for s in index["sections"]]
     scored.sort(key=lambda each: -each[0])
     found = []

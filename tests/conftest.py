@@ -20,6 +20,7 @@ def sphinx(
     docs: str = "docs",
     page: str = "",
     repository: str = "",
+    url: str = "",
     store: pathlib.Path | None = None,
 ) -> subprocess.CompletedProcess:
     """Build the book in `root` as the Makefile does, below `out`.
@@ -46,6 +47,7 @@ def sphinx(
         cwd=root,
         env=os.environ
         | {"BOOK_PAGE": page, "BOOK_REPOSITORY": repository}
+        | {"BOOK_URL": url, "BOOK_COLAB": ""}
         | ({"BOOK_STORE": str(store)} if store else {}),
         capture_output=True,
         text=True,

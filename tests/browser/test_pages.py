@@ -118,3 +118,17 @@ def test_a_link_opens_at_its_section(browser, addresses):
     top = "document.querySelector('#refs-copies h2').getBoundingClientRect().top"
     page.wait_for_function(f"{top} >= 0 && {top} < 300")
     page.close()
+
+
+def test_a_notebook_is_saved_from_a_server_and_opens_from_disk(browser, addresses):
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.goto(f"{addresses['server']}/refs.html")
+    link = page.locator("a[download]").first
+    with page.expect_download() as download:
+        link.click()
+    assert download.value.suggested_filename == "refs.ipynb"
+    page.goto(f"{addresses['disk']}/refs.html")
+    link.click()
+    page.wait_for_url("**/notebooks/refs.ipynb")
+    assert '"nbformat": 4' in page.inner_text("body")
+    page.close()

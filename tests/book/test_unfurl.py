@@ -1,0 +1,151 @@
+"""What a link to a page shows elsewhere, and what search engines are told."""
+
+import hashlib
+import shutil
+import struct
+from xml.etree import ElementTree
+
+import pytest
+from bs4 import BeautifulSoup
+
+from book import cards
+from book.cells import pages
+from tests.book.said import links
+
+FILES = ("sitemap.xml", "robots.txt")
+URL = "https://host.example/the-book/"
+QUESTION = "I make a run shorter. What else must I remember to change?"
+
+
+@pytest.fixture(scope="module")
+def published(root, build, built, tmp_path_factory):
+    """Return the folder of a build that knows its address."""
+    out = tmp_path_factory.mktemp("published")
+    run = build(root, out, page="refs", url=URL)
+    assert run.returncode == 0, run.stderr
+    return out / "html"
+
+
+def head(path) -> BeautifulSoup:
+    return BeautifulSoup(path.read_text("utf-8"), "html.parser").head
+
+
+def content(soup: BeautifulSoup, name: str) -> str:
+    kind = "property" if name.startswith("og:") else "name"
+    (tag,) = soup.find_all("meta", attrs={kind: name})
+    return tag["content"]
+
+
+def test_a_link_shows_title_question_and_a_picture(published):
+    soup = head(published / "refs.html")
+    address = f"{URL}refs.html"
+    assert content(soup, "og:title") == "Change one number, everything follows"
+    assert content(soup, "og:description") == QUESTION
+    assert content(soup, "description") == QUESTION
+    assert content(soup, "og:url") == address
+    assert content(soup, "og:image") == f"{URL}cards/refs.png"
+    assert QUESTION in content(soup, "og:image:alt")
+    assert "kauldron 1.4.4" in content(soup, "og:image:alt")
+    assert content(soup, "og:site_name") == "Kauldron, Executed"
+    (canonical,) = soup.find_all("link", rel="canonical")
+    assert canonical["href"] == address
+
+
+def test_the_picture_is_of_the_size_that_is_said(published):
+    png = (published / "cards" / "refs.png").read_bytes()
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    soup = head(published / "refs.html")
+    said = [int(content(soup, f"og:image:{side}")) for side in ("width", "height")]
+    assert struct.unpack(">II", png[16:24]) == (*said,)
+    assert b"Software" not in png and b"tIME" not in png
+
+
+def test_search_engines_are_told_of_each_page(published):
+    tree = ElementTree.parse(published / "sitemap.xml").getroot()
+    assert tree.tag.endswith("}urlset")
+    assert [each.text for each in tree.iter() if each.tag.endswith("}loc")] == [
+        f"{URL}refs.html"
+    ]
+    robots = (published / "robots.txt").read_text("utf-8")
+    assert f"Sitemap: {URL}sitemap.xml\n" in robots
+
+
+def test_links_in_what_is_taken_away_are_whole(published):
+    text = (published / "refs.html.md").read_text("utf-8")
+    notebook = (published / "notebooks" / "refs.ipynb").read_text("utf-8")
+    assert f"Page: <{URL}refs.html>" in text
+    assert f"]({URL}refs.html)" in notebook
+    assert [link for link in links(text) if not link.startswith("https://")] == []
+    assert f"({URL}llms-full.txt)" in (published / "llms.txt").read_text("utf-8")
+
+
+def test_without_an_address_nothing_wrong_is_said(built):
+    out = built[1] / "html"
+    for page in pages():
+        soup = head(out / f"{page}.html")
+        assert content(soup, "description")
+        assert not soup.find_all("meta", property=True)
+        assert not soup.find_all("link", rel="canonical")
+    for name in (*FILES, "cards"):
+        assert not (out / name).exists()
+
+
+def test_a_build_that_has_lost_its_address_takes_back_what_it_said(
+    root, build, published, tmp_path
+):
+    shutil.copytree(published.parent, tmp_path, dirs_exist_ok=True)
+    said = [tmp_path / "html" / name for name in ("cards/refs.png", *FILES)]
+    assert all(path.exists() for path in said)
+    run = build(root, tmp_path, page="refs")
+    assert run.returncode == 0, run.stderr
+    assert not any(path.exists() for path in said)
+    assert URL not in (tmp_path / "html" / "refs.html").read_text("utf-8")
+
+
+def test_an_address_that_cannot_be_one_is_refused(root, build, tmp_path):
+    run = build(root, tmp_path, page="refs", url="example.org/book")
+    assert run.returncode == 1
+    assert "BOOK_URL should be like https://host/book/" in run.stderr
+
+
+def test_every_card_has_room_for_its_words_and_is_drawn_alike(built, tmp_path):
+    drawn = {}
+    for page in pages():
+        soup = head(built[1] / "html" / f"{page}.html")
+        title = soup.title.get_text().partition(" — ")[0].partition(" | ")[0]
+        for turn in ("one", "two"):
+            path = tmp_path / turn / f"{page}.png"
+            cards.draw(
+                path,
+                book="Kauldron, Executed",
+                title=title,
+                question=content(soup, "description"),
+                foot="Ran with kauldron 1.4.4 and jax 0.12.0",
+            )
+        again = tmp_path / "one" / f"{page}.png"
+        assert path.read_bytes() == again.read_bytes()
+        drawn[page] = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert len(set(drawn.values())) == len(drawn)
+
+
+def test_words_that_do_not_fit_are_refused(tmp_path):
+    with pytest.raises(cards.DoesNotFit):
+        words = {"book": "b", "title": "t", "foot": "f", "question": "so much " * 90}
+        cards.draw(tmp_path / "card.png", **words)
+
+
+def test_no_line_is_wider_than_the_card(tmp_path):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.font_manager import FontProperties
+
+    canvas = FigureCanvasAgg(Figure(figsize=(12, 6.3), dpi=100))
+    font = FontProperties(family="DejaVu Sans", size=24)
+    words = f"{QUESTION} " * 3
+    found = list(cards.lines(canvas, words, font))
+    assert len(found) >= 3 and " ".join(found).split() == words.split()
+    for line in found:
+        width, _, _ = canvas.get_renderer().get_text_width_height_descent(
+            line, font, ismath=False
+        )
+        assert width <= cards.WIDTH - 2 * 70
