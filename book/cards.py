@@ -49,7 +49,7 @@ def draw(
         below = _write(canvas, title, top=132, size=54, colour=_INK, bold=True)
         below = _write(canvas, question, top=below + 28, size=33, colour=_SOFT)
         if below > _FOOT:
-            raise DoesNotFit(f"the title and the question of {title!r} fill the card")
+            raise DoesNotFit("title and question do not fit on a card; shorten them")
         _write(canvas, foot, top=_FOOT, size=22, colour=_SOFT)
         path.parent.mkdir(exist_ok=True)
         canvas.print_png(path, metadata={"Software": None})

@@ -8,9 +8,12 @@ import json
 import pathlib
 from collections.abc import Iterable
 
+import nbformat
+
 from book.cells import ROOT
 from book.environment import ENVIRONMENT
 from book.pins import of_the_snippets
+from book.take_away import folded
 
 # What readers' kernels have read, or do not read, when the first cell runs.
 NOT_IN_A_CELL = (
@@ -33,8 +36,9 @@ _ORIGIN = """\
 >
 > Code: Apache-2.0. Prose and pictures: CC BY 4.0."""
 
+# Colab shows the first line in the place of the code, where a cell is a form.
 _WRITE = """\
-# What this page imports, as it was when the page ran, and the packages that it needs.
+# @title What this page imports, as it was when it ran, and the packages that it needs
 import pathlib
 
 
@@ -53,7 +57,8 @@ import sys
 # As the page ran: without an accelerator, so that it prints the same everywhere.
 os.environ |= {environment}
 
-# Elsewhere, install them yourself, into an environment of its own.
+# On Colab, this installs what the page ran with. Elsewhere, do so in a terminal, in an
+# environment of its own: pip install --no-deps --requirement requirements.txt
 if "google.colab" in sys.modules:
     %pip install --quiet --no-deps --requirement requirements.txt
     # If Colab asks to restart the session: do, and begin again with the first cell."""
@@ -61,8 +66,8 @@ if "google.colab" in sys.modules:
 
 def origin(
     *, book: str, title: str, versions: dict[str, str], commit: dict | None = None
-) -> str:
-    """Return the Markdown that says where a notebook comes from.
+) -> nbformat.NotebookNode:
+    """Return the cell that says where a notebook comes from.
 
     Args:
       book: the book's title.
@@ -75,23 +80,26 @@ def origin(
     if commit:
         changed = ", with changes that are not committed" if commit["changed"] else ""
         built = f" Built from commit {commit['short']} of {commit['date']}{changed}."
-    return _ORIGIN.format(
+    text = _ORIGIN.format(
         book=book,
         title=title,
         versions=f"{', '.join(most)} and {last}",
         commit=built,
     )
+    return nbformat.v4.new_markdown_cell(text)
 
 
-def writing(files: Iterable[pathlib.Path]) -> str:
-    """Return the code that writes some files of this repository, where it runs."""
+def write(files: Iterable[pathlib.Path]) -> nbformat.NotebookNode:
+    """Return the cell that writes some files of this repository where it runs."""
     texts = {
         path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
         for path in sorted(files)
     }
     texts["requirements.txt"] = "\n".join(of_the_snippets()) + "\n"
     calls = [f'write("{name}", {literal(text)})' for name, text in texts.items()]
-    return "\n\n".join([_WRITE, *calls])
+    cell = folded(nbformat.v4.new_code_cell("\n\n".join([_WRITE, *calls])))
+    cell.metadata["cellView"] = "form"  # so does Colab
+    return cell
 
 
 def literal(text: str) -> str:
@@ -108,12 +116,13 @@ def literal(text: str) -> str:
     return f"r'''{text}'''"
 
 
-def preparing(environment: dict[str, str]) -> str:
-    """Return the code that sets the environment, and installs packages on Colab.
+def prepare(environment: dict[str, str]) -> nbformat.NotebookNode:
+    """Return the cell that sets the environment, and installs packages on Colab.
 
     Args:
       environment: what the page asks for, beside what all pages have.
     """
     wanted = {k: v for k, v in ENVIRONMENT.items() if k not in NOT_IN_A_CELL}
     # JSON writes strings as Python does.
-    return _PREPARE.format(environment=json.dumps(wanted | environment, indent=4))
+    text = _PREPARE.format(environment=json.dumps(wanted | environment, indent=4))
+    return nbformat.v4.new_code_cell(text)

@@ -8,14 +8,15 @@ has none; it is about this book, and runs in its repository only.
 
 import hashlib
 import pathlib
+import re
 
 import nbformat
 from docutils import nodes
 
 from book import address, first_cells, markdown
 from book.as_run import as_run
-from book.cells import ROOT, is_snippet, made_from
-from book.take_away import folded, taken
+from book.cells import is_snippet, made_from
+from book.take_away import taken
 
 FOLDER = "notebooks"
 
@@ -38,18 +39,14 @@ def notebook(app, page: str, doctree: nodes.document) -> nbformat.NotebookNode |
     kept += [f"import {module}" for module in included(doctree)]
     title = markdown.escaped(doctree.next_node(nodes.title).astext())
     cells = [
-        nbformat.v4.new_markdown_cell(
-            first_cells.origin(
-                book=app.config.project,
-                title=f"[{title}]({address.of_page(app, page)})",
-                versions=app.config.book_versions,
-                commit=app.config.book_commit,
-            )
+        first_cells.origin(
+            book=app.config.project,
+            title=f"[{title}]({address.of_page(app, page)})",
+            versions=app.config.book_versions,
+            commit=app.config.book_commit,
         ),
-        folded(nbformat.v4.new_code_cell(first_cells.writing(made_from(kept)))),
-        nbformat.v4.new_code_cell(
-            first_cells.preparing(run.metadata.get("environment", {}))
-        ),
+        first_cells.write(made_from(kept)),
+        first_cells.prepare(run.metadata.get("environment", {})),
         *_cells(parts, run),
     ]
     metadata = {name: run.metadata[name] for name in ("kernelspec", "language_info")}
@@ -67,8 +64,7 @@ def needs_the_book(source: str) -> bool:
     >>> needs_the_book("from book import store"), needs_the_book("import snippets.refs")
     (True, False)
     """
-    reached = {path.relative_to(ROOT).parts[0] for path in made_from([source])}
-    return bool(reached - {"snippets"})
+    return bool(re.search(r"^\s*(?:from|import) book\b", source, re.M))
 
 
 def included(doctree: nodes.document) -> set[str]:
@@ -129,7 +125,6 @@ def write(app, page, template, context, doctree) -> None:
     if made is None:
         path.unlink(missing_ok=True)
         return
-    nbformat.validate(made)
     path.parent.mkdir(exist_ok=True)
     path.write_text(nbformat.writes(made, version=nbformat.NO_CONVERT) + "\n", "utf-8")
     context["book_notebook"] = f"{FOLDER}/{page}.ipynb"

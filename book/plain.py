@@ -82,15 +82,21 @@ def write(app, page, template, context, doctree) -> None:
         context["metatags"] += _ALTERNATE.format(page + SUFFIX)
 
 
-def contents(env, page: str) -> list[tuple[str, list[str]]]:
-    """Return the pages below a page, each part under its caption, in order."""
-    found = []
-    for tree in env.get_doctree(page).findall(addnodes.toctree):
-        below = []
-        for entry in tree["includefiles"]:
-            below += [entry, *(p for _, more in contents(env, entry) for p in more)]
-        found.append((tree.get("caption") or "", below))
-    return found
+def contents(env, root: str) -> list[tuple[str, list[str]]]:
+    """Return the parts of the book: their captions, and their pages in order."""
+
+    def below(page: str) -> list[str]:
+        return [
+            name
+            for child in env.toctree_includes.get(page, ())
+            for name in (child, *below(child))
+        ]
+
+    parts = [("", [root])]
+    for tree in env.get_doctree(root).findall(addnodes.toctree):
+        pages = [p for child in tree["includefiles"] for p in (child, *below(child))]
+        parts.append((tree.get("caption") or "", pages))
+    return parts
 
 
 def finish(app, exception) -> None:
@@ -101,7 +107,7 @@ def finish(app, exception) -> None:
     for path in out.glob(f"*{SUFFIX}"):
         if path.name.removesuffix(SUFFIX) not in app.env.found_docs:
             path.unlink()
-    parts = [("", [root]), *contents(app.env, root)]
+    parts = contents(app.env, root)
     about = _about(app)
     lines = [about + _WHOLE.format(address.of_file(app, "llms-full.txt"))]
     for caption, pages in parts:

@@ -32,7 +32,9 @@ def write(app, exception) -> None:
         return
     files = {"sitemap.xml": b"", "robots.txt": b""}
     if app.config.html_baseurl:
-        pages = sorted(app.env.found_docs)
+        # What stands in no table of contents is no page to find, such as a 404.
+        meta = app.env.metadata
+        pages = sorted(p for p in app.env.found_docs if "orphan" not in meta[p])
         files["sitemap.xml"] = sitemap([address.of_page(app, page) for page in pages])
         where = address.of_file(app, "sitemap.xml")
         files["robots.txt"] = f"User-agent: *\nAllow: /\nSitemap: {where}\n".encode()

@@ -10,8 +10,11 @@ import html
 import pathlib
 
 from docutils import nodes
+from sphinx.util import logging
 
 from book import address, summary
+
+logger = logging.getLogger(__name__)
 
 FOLDER = "cards"
 # Of a picture, in pixels, as those who show such pictures ask for.
@@ -21,11 +24,14 @@ SIZE = (1200, 630)
 def tags(app, page: str) -> list[tuple[str, str, str]]:
     """Return the tags of a page: the attribute that names it, its name, its content."""
     of = summary.of_page(app.env, page)
-    found = [("name", "description", of.question)] if of.question else []
-    if not app.config.html_baseurl:
-        return found
+    found = [("name", "description", of.question)]
+    if app.config.html_baseurl:
+        found += _open_graph(app, page, of)
+    return [tag for tag in found if tag[2]]
+
+
+def _open_graph(app, page: str, of: summary.Summary) -> list[tuple[str, str, str]]:
     return [
-        *found,
         ("property", "og:type", "article"),
         ("property", "og:site_name", app.config.project),
         ("property", "og:title", of.title),
@@ -65,13 +71,16 @@ def add(app, page, template, context, doctree: nodes.document | None) -> None:
         from book import cards  # Matplotlib takes half a second to import
 
         of = summary.of_page(app.env, page)
-        cards.draw(
-            pathlib.Path(app.outdir, FOLDER, f"{page}.png"),
-            book=app.config.project,
-            title=of.title,
-            question=of.question,
-            foot=_foot(app),
-        )
+        try:
+            cards.draw(
+                pathlib.Path(app.outdir, FOLDER, f"{page}.png"),
+                book=app.config.project,
+                title=of.title,
+                question=of.question,
+                foot=_foot(app),
+            )
+        except cards.DoesNotFit as error:
+            logger.warning("%s", error, location=page, type="book", subtype="card")
 
 
 def remove_others(app, exception) -> None:

@@ -14,6 +14,7 @@ from tests.book.said import links
 
 FILES = ("sitemap.xml", "robots.txt")
 URL = "https://host.example/the-book/"
+COLAB = "https://colab.research.google.com/github/us/book/blob/main/notebooks"
 QUESTION = "I make a run shorter. What else must I remember to change?"
 
 
@@ -21,7 +22,7 @@ QUESTION = "I make a run shorter. What else must I remember to change?"
 def published(root, build, built, tmp_path_factory):
     """Return the folder of a build that knows its address."""
     out = tmp_path_factory.mktemp("published")
-    run = build(root, out, page="refs", url=URL)
+    run = build(root, out, "-D", f"book_colab={COLAB}", page="refs", url=URL)
     assert run.returncode == 0, run.stderr
     return out / "html"
 
@@ -79,6 +80,11 @@ def test_links_in_what_is_taken_away_are_whole(published):
     assert f"({URL}llms-full.txt)" in (published / "llms.txt").read_text("utf-8")
 
 
+def test_colab_is_offered_where_somebody_says_that_it_opens(published):
+    html = (published / "refs.html").read_text("utf-8")
+    assert f'<a href="{COLAB}/refs.ipynb">Open in Colab</a>' in html
+
+
 def test_without_an_address_nothing_wrong_is_said(built):
     out = built[1] / "html"
     for page in pages():
@@ -96,8 +102,12 @@ def test_a_build_that_has_lost_its_address_takes_back_what_it_said(
     shutil.copytree(published.parent, tmp_path, dirs_exist_ok=True)
     said = [tmp_path / "html" / name for name in ("cards/refs.png", *FILES)]
     assert all(path.exists() for path in said)
-    run = build(root, tmp_path, page="refs")
+    run = build(root, tmp_path, page="refs", store=tmp_path / "an empty one")
     assert run.returncode == 0, run.stderr
+    # Nothing was read or run again, and what is taken away is whole all the same.
+    assert "No page needed to run again." in run.stdout
+    notebook = (tmp_path / "html" / "notebooks" / "refs.ipynb").read_text("utf-8")
+    assert "end of short: 9.549e-05" in notebook and URL not in notebook
     assert not any(path.exists() for path in said)
     assert URL not in (tmp_path / "html" / "refs.html").read_text("utf-8")
 
@@ -128,10 +138,15 @@ def test_every_card_has_room_for_its_words_and_is_drawn_alike(built, tmp_path):
     assert len(set(drawn.values())) == len(drawn)
 
 
-def test_words_that_do_not_fit_are_refused(tmp_path):
-    with pytest.raises(cards.DoesNotFit):
-        words = {"book": "b", "title": "t", "foot": "f", "question": "so much " * 90}
-        cards.draw(tmp_path / "card.png", **words)
+def test_words_that_do_not_fit_are_refused(root, build, tmp_path):
+    (tmp_path / "docs").mkdir()
+    box = ":::{admonition} The question\n:class: question\n" + "So much? " * 90
+    text = f"(index)=\n# Title\n\n{box}\n:::\n"
+    (tmp_path / "docs" / "index.md").write_text(text)
+    run = build(root, tmp_path, docs=str(tmp_path / "docs"), url=URL)
+    assert run.returncode == 1
+    assert "index.md: WARNING: title and question do not fit on a card" in run.stderr
+    assert not (tmp_path / "html" / "cards" / "index.png").exists()
 
 
 def test_no_line_is_wider_than_the_card(tmp_path):
