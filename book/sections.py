@@ -125,6 +125,9 @@ def write(app, exception) -> None:
     """Write the index beside the pages."""
     if exception is not None or app.builder.format != "html":
         return
+    out = pathlib.Path(app.outdir)
+    if not app.book_pages_written and (out / f"{NAME}.js").exists():
+        return  # to look the names up takes a fifth of a second
     found = json.dumps(
         {
             "book": app.config.project,
@@ -135,9 +138,13 @@ def write(app, exception) -> None:
         ensure_ascii=False,
         separators=(",", ":"),
     )
-    out = pathlib.Path(app.outdir)
     (out / f"{NAME}.json").write_text(f"{found}\n", "utf-8")
     (out / f"{NAME}.js").write_text(f"globalThis.bookSections = {found};\n", "utf-8")
+
+
+def note_written(app, pagename, templatename, context, doctree) -> None:
+    """Note that a page is written anew."""
+    app.book_pages_written |= doctree is not None
 
 
 def note(app, doctree: nodes.document) -> None:
@@ -161,9 +168,11 @@ def setup(app):
     """Connect to the reading of pages, and to the end of the build."""
     app.setup_extension("book.answers")
     app.setup_extension("book.names")
+    app.book_pages_written = False
     app.connect("doctree-read", note)
     app.connect("env-purge-doc", forget)
     app.connect("env-merge-info", merge)
+    app.connect("html-page-context", note_written)
     app.connect("build-finished", write)
     return {
         "version": "1",  # of what is kept per page
