@@ -147,7 +147,8 @@ class Book:
         self.folder = folder
         self.docs = folder / "docs"
         if pages:
-            for path in self.docs.glob("*.md"):
+            # Also what was published of the pages that are not there.
+            for path in [*self.docs.glob("*.md"), *self.docs.glob("*.txt")]:
                 path.unlink()
             for path in (folder / "snippets").glob("*.py"):
                 if path.stem not in ("__init__", "showing"):
