@@ -14,9 +14,8 @@ from packaging.utils import canonicalize_name
 from book.cells import ROOT
 from book.project import project
 
-# Whoever opens a notebook has these; to replace them under a notebook that is open
-# ends it.
-HAS = {"ipykernel", "ipython", "ipywidgets"}
+# Whoever opens a notebook has these, and it runs in them.
+HAS = {"ipykernel", "ipython"}
 
 
 def pins(lock: str, wanted: Iterable[str], has: Iterable[str] = HAS) -> list[str]:

@@ -237,11 +237,17 @@ def bare_python(built, tmp_path_factory, root) -> pathlib.Path:
     kernel = pins(lock, ["ipykernel"], has=())
     (folder / "kernel.txt").write_text("\n".join(kernel))
     uv, python = root / ".tools" / "bin" / "uv", folder / "venv" / "bin" / "python"
-    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     files = ["-r", folder / "requirements.txt", "-r", folder / "kernel.txt"]
     into = ["--quiet", "--no-deps", "--compile-bytecode", "--python", python]
     for command in (
-        ["venv", "--quiet", "--no-project", "--python", version, folder / "venv"],
+        [
+            "venv",
+            "--quiet",
+            "--no-project",
+            "--python",
+            sys.executable,
+            folder / "venv",
+        ],
         ["pip", "install", *into, *files],
     ):
         subprocess.run([uv, *command], check=True, cwd=folder)
