@@ -16,9 +16,11 @@ extensions = [
     "book.address",
     "book.anchors",
     "book.answers",
+    "book.bundle",
     "book.claims",
     "book.execution",
     "book.find_by_message",
+    "book.folded",
     "book.freshness",
     "book.glue",
     "book.leftovers",
@@ -30,6 +32,7 @@ extensions = [
     "book.numbers",
     "book.own_ids",
     "book.page_rules",
+    "book.pictures",
     "book.plain",
     "book.quotes",
     "book.sections",
@@ -76,7 +79,27 @@ nb_mime_priority_overrides = [("html", "text/html", None)]
 html_theme = "sphinx_book_theme"
 html_title = project
 html_static_path = ["docs/_static"]
-html_css_files = ["book.css"]
+# What all pages have in common is sent as one sheet and one script; see book.bundle.
+book_sheets = [
+    "basic.css",
+    "styles/pydata-sphinx-theme.css",
+    "pygments.css",
+    "styles/sphinx-book-theme.css",
+    "mystnb.*.css",
+    "copybutton.css",
+    "book.css",
+]
+book_scripts = [
+    "documentation_options.js",
+    "doctools.js",
+    "sphinx_highlight.js",
+    "clipboard.min.js",
+    "copybutton.js",
+    "book.js",
+    "linking.js",
+]
+# Its uses are in book.js.
+book_dropped = ["scripts/sphinx-book-theme.js"]
 html_copy_source = False
 html_show_sourcelink = False
 html_last_updated_fmt = None
@@ -88,7 +111,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 # One setting gives the buttons their addresses; without it there are no buttons,
 # rather than wrong ones. CI sets it.
 repository = os.environ.get("BOOK_REPOSITORY", "").rstrip("/")
-html_context = {"book_repository": repository, "default_mode": "auto"}
+html_context = {"book_repository": repository}
 # The address at which the book is published, which only whoever publishes it knows.
 # CI sets it. Without it there are no canonical links, cards or sitemap.
 html_baseurl = os.environ.get("BOOK_URL", "").rstrip("/")
@@ -109,7 +132,5 @@ html_theme_options = {
     "use_download_button": False,
     "use_fullscreen_button": False,
     "home_page_in_toc": True,
-    "navbar_persistent": [],  # the side bar has the search field
-    "secondary_sidebar_items": ["page-toc.html", "take-away.html"],
     "footer_content_items": ["take-away.html", "what-ran.html"],
 }

@@ -19,7 +19,6 @@ def add_context(app, pagename, templatename, context, doctree) -> None:
 
 
 def setup(app):
-    """Add the script, and connect to the rendering of each page."""
-    app.add_js_file("linking.js", loading_method="defer")
+    """Connect to the rendering of each page."""
     app.connect("html-page-context", add_context)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

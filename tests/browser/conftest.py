@@ -1,30 +1,13 @@
 """Opens the built book in Chromium, from disk and from a server."""
 
 import contextlib
-import functools
-import http.server
-import os
 import pathlib
-import shutil
-import threading
 from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import sync_playwright
 
-CHROMIUM = os.environ.get("BOOK_CHROMIUM") or shutil.which("chromium")
-
-# No requests of the browser's own, and no sandbox, which containers do not allow.
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+from book.chromium import CHROMIUM, FLAGS, serving
 
 
 def pytest_collection_modifyitems(items) -> None:
@@ -49,38 +32,28 @@ def browser():
         browser.close()
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves files, and says nothing of it."""
-
-    def log_message(self, *arguments):
-        """Say nothing."""
-
-
-@contextlib.contextmanager
-def served(folder: pathlib.Path) -> Iterator[str]:
-    """Serve a folder within the block, and return the address."""
-    handler = functools.partial(Quiet, directory=str(folder))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
 @pytest.fixture(scope="session")
 def serve() -> Callable:
-    """Return the function that serves a folder."""
+    """Return a function that serves a folder, and gives the address."""
+
+    @contextlib.contextmanager
+    def served(folder: pathlib.Path) -> Iterator[str]:
+        with serving(folder) as site:
+            yield site.address
+
     return served
 
 
 @pytest.fixture(scope="session")
-def addresses(built):
-    """Return where the book can be opened: from disk, and from a server."""
+def site(built):
+    """Serve the book, under a path that is not the root, as project pages are."""
     run, out = built
     assert run.returncode == 0, run.stderr
-    with served(out / "html") as server:
-        yield {"disk": (out / "html").as_uri(), "server": server}
+    with serving(out / "html", under="/repo") as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def addresses(built, site):
+    """Return where the book can be opened: from disk, and from a server."""
+    return {"disk": (built[1] / "html").as_uri(), "server": site.address}
