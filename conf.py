@@ -34,6 +34,7 @@ extensions = [
     "book.page_rules",
     "book.pictures",
     "book.plain",
+    "book.policy",
     "book.quotes",
     "book.sections",
     "book.sitemap",
