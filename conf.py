@@ -28,6 +28,7 @@ extensions = [
     "book.moved",
     "book.names",
     "book.names_page",
+    "book.not_found",
     "book.notebooks",
     "book.numbers",
     "book.own_ids",
