@@ -3,6 +3,7 @@
 import pytest
 
 from book.cells import cells, pages
+from tests.browser.axe import found_by_axe
 
 SIZES = {"wide": (1400, 900), "narrow": (360, 740)}
 
@@ -84,6 +85,8 @@ def opened(browser, addresses, page_name, size, theme):
     page.on("request", lambda request: asked.append(request.url))
     page.on("requestfailed", lambda request: complaints.append(request.url))
     page.on("pageerror", lambda error: complaints.append(str(error)))
+    # What the page's policy refuses is said there.
+    page.on("console", lambda message: complaints.append(message.text))
     page.goto(f"{addresses['disk']}/{page_name}.html", wait_until="networkidle")
     yield page
     context.close()
@@ -99,6 +102,33 @@ def test_a_page_fits_and_can_be_read(opened, size, theme):
     assert opened.evaluate(UNREADABLE) == []
     if size == "wide":
         assert opened.evaluate(OVERFLOWING) == []
+
+
+def test_nothing_stands_in_the_way_of_a_reader(opened):
+    assert found_by_axe(opened) == []
+
+
+def test_text_of_twice_the_size_fits(opened, size):
+    opened.evaluate("document.documentElement.style.fontSize = '200%'")
+    assert opened.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
+    assert opened.evaluate(SEARCH_FIELDS) == 1
+
+
+@pytest.mark.parametrize("toggle", ["primary", "secondary", "theme"])
+def test_nothing_stands_in_the_way_of_one_who_opens_a_menu(
+    browser, addresses, theme, toggle
+):
+    context = browser.new_context(
+        viewport={"width": 360, "height": 740}, color_scheme=theme
+    )
+    page = context.new_page()
+    page.goto(f"{addresses['server']}/refs.html")
+    page.click(
+        ".theme-switch-button" if toggle == "theme" else f"button.{toggle}-toggle"
+    )
+    assert page.locator(":popover-open, details.dropdown[open]").count() == 1
+    assert found_by_axe(page) == []
+    context.close()
 
 
 def test_every_cell_has_a_copy_button(browser, addresses, page_name):
