@@ -24,12 +24,7 @@ def remove(app, exception) -> None:
     if exception is not None or app.builder.format != "html":
         return
     out = pathlib.Path(app.outdir)
-<<<<<<< HEAD
     kept = {f"{page}.html" for page in app.env.found_docs | app.book_rendered}
-=======
-    kept = {f"{page}.html" for page in app.env.found_docs}
-    kept |= {"genindex.html", "search.html", "404.html"}
->>>>>>> 8f59893 (An address that leads nowhere is answered with a search and the chapters)
     kept |= {name for pages, name in app.env.images.values()}
     for path in [*out.glob("*.html"), *out.glob("_images/*")]:
         if path.name not in kept:
