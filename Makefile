@@ -104,6 +104,7 @@ bench: $(STAMP) ## measure the times that pages show as recorded (GROWTH=1: larg
 .PHONY: compat
 compat: $(STAMP) ## measure what pages show of other versions, as recorded
 	$(PYTHON) compat/etils_prng.py
+	$(PYTHON) compat/older_kauldron.py
 
 .PHONY: clean
 clean: ## remove what was built (.venv and .tools stay)

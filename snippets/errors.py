@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from unittest import mock
 
+from snippets.install import recorded
+
 
 @contextlib.contextmanager
 def hidden(package: str, *modules: str) -> Iterator[None]:
@@ -77,10 +79,30 @@ def without_paths() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        error.args = tuple(
-            re.sub(r"(?<![\w.])/[\w.+/-]*[\w/]", "…", part)
-            if isinstance(part, str)
-            else part
-            for part in error.args
-        )
+        error.args = tuple(map(_without_paths, error.args))
+        if isinstance(error, ImportError):  # prints this, not its arguments
+            error.msg = _without_paths(error.msg)
         raise
+
+
+def _without_paths(part: object) -> object:
+    if not isinstance(part, str):
+        return part
+    return re.sub(r"(?<![\w.])/[\w.+/-]*[\w/]", "…", part)
+
+
+def older_runs(what: str) -> str:
+    """Return what was recorded of an older Kauldron, as text.
+
+    Args:
+      what: what was tried, such as ``check a shape``.
+
+    >>> print(older_runs("import the trainer").splitlines()[1])
+    ok
+    """
+    lines = []
+    for run in recorded("older-kauldron")["runs"]:
+        names = (name for name in run if name != "results")
+        lines.append(", ".join(f"{name} {run[name]}" for name in names))
+        lines.append(f"{run['results'][what]}\n")
+    return "\n".join(lines).rstrip()
