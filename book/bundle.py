@@ -110,6 +110,10 @@ def _alternatives(prelude: list) -> list[list]:
     return [list(tokens) for comma, tokens in groups if not comma]
 
 
+def _head(rule) -> str:
+    return f"@{rule.at_keyword} {tinycss2.serialize(rule.prelude).strip()}".rstrip()
+
+
 def _rules(rules: Iterable, used: set[str], words: set[str]) -> list[tuple[str, list]]:
     """Return the rules that may fit, as pairs of what stands before ``{`` and inside.
 
@@ -128,23 +132,21 @@ def _rules(rules: Iterable, used: set[str], words: set[str]) -> list[tuple[str, 
                 kept.append(
                     (",".join(selectors), [d for d in inside if d.type != "comment"])
                 )
-        elif rule.type == "at-rule" and rule.lower_at_keyword in ("media", "supports"):
+        elif rule.type == "error":
+            raise ValueError(f"line {rule.source_line}: {rule.message}")
+        elif rule.lower_at_keyword in ("media", "supports", "container"):
             inside = _rules(
                 tinycss2.parse_rule_list(rule.content, True, True), used, words
             )
             if inside:
-                head = tinycss2.serialize(rule.prelude).strip()
-                kept.append((f"@{rule.lower_at_keyword} {head}", inside))
-        elif rule.type == "at-rule" and rule.lower_at_keyword.endswith("keyframes"):
-            head = tinycss2.serialize(rule.prelude).strip()
-            kept.append(
-                (f"@{rule.at_keyword} {head}", tinycss2.serialize(rule.content))
-            )
-        elif rule.type == "at-rule" and rule.lower_at_keyword == "page":
-            kept.append(("@page", tinycss2.parse_blocks_contents(rule.content)))
-        elif rule.type == "error":
-            raise ValueError(f"line {rule.source_line}: {rule.message}")
-        # `@font-face`, because no font is shipped; `@import`, `@charset`.
+                kept.append((_head(rule), inside))
+        elif rule.lower_at_keyword.endswith("keyframes"):
+            kept.append((_head(rule), tinycss2.serialize(rule.content)))
+        elif rule.lower_at_keyword == "page":
+            kept.append((_head(rule), tinycss2.parse_blocks_contents(rule.content)))
+        elif rule.lower_at_keyword not in ("font-face", "charset"):
+            # No font is shipped. All else may matter.
+            raise ValueError(f"line {rule.source_line}: @{rule.at_keyword}")
     return kept
 
 
