@@ -101,6 +101,10 @@ bench: $(STAMP) ## measure the times that pages show as recorded (GROWTH=1: larg
 	$(PYTHON) -m book.bench_builds
 	$(if $(GROWTH),$(PYTHON) -m book.bench_growth)
 
+.PHONY: audit
+audit: html ## measure what each page costs a reader: bytes, requests, times, as recorded
+	$(PYTHON) -m book.audit
+
 .PHONY: compat
 compat: $(STAMP) ## measure what pages show of other versions, as recorded
 	$(PYTHON) compat/etils_prng.py

@@ -5,7 +5,7 @@
   const find = (selector) => document.querySelector(selector);
   const findAll = (selector) => [...document.querySelectorAll(selector)];
 
-  // --- light, dark, or as the system has it; theme.js does so before the first paint ---
+  // --- light, dark, or as the system has it; theme.js does so before the first paint -
 
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const choices = findAll("button[data-mode]");
@@ -28,7 +28,7 @@
       }
     });
 
-  // --- menus close behind a choice, a click elsewhere, or Escape ------------------------
+  // --- menus close behind a choice, a click elsewhere, or Escape ---------------------
 
   const menus = findAll("details.dropdown");
   addEventListener("click", ({ target }) => {
@@ -42,7 +42,7 @@
     open.querySelector("summary").focus();
   });
 
-  // --- side bars: popovers on narrow screens, columns on wide ones ----------------------
+  // --- side bars: popovers on narrow screens, columns on wide ones -------------------
 
   const chapters = find("#site-menu");
   const contents = find("#page-menu");
@@ -57,11 +57,15 @@
     if (target.closest("a")) close(contents);
   });
   // Sphinx takes the key for hiding the words that were searched for.
-  addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !find(":popover-open")) return;
-    event.stopImmediatePropagation();
-    find(":popover-open").hidePopover();
-  }, true);
+  addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key !== "Escape" || !find(":popover-open")) return;
+      event.stopImmediatePropagation();
+      find(":popover-open").hidePopover();
+    },
+    true,
+  );
   find(".primary-toggle")?.addEventListener("click", (event) => {
     if (!columns.chapters.matches) return;
     event.preventDefault(); // the column goes away, and no popover comes
@@ -75,13 +79,15 @@
     if (below > 0) chapters.scrollTop = below + chapters.clientHeight / 2;
   }
 
-  // --- Ctrl+K, or ⌘K, goes to the search field ------------------------------------------
+  // --- Ctrl+K, or ⌘K, goes to the search field ---------------------------------------
 
   const apple = /Mac|iPhone|iPad/.test(navigator.platform);
-  if (apple) for (const key of findAll(".search-keys kbd:first-child")) key.textContent = "⌘";
+  if (apple)
+    for (const key of findAll(".search-keys kbd:first-child")) key.textContent = "⌘";
   addEventListener("keydown", (event) => {
     const wanted = apple ? event.metaKey : event.ctrlKey;
-    if (!wanted || event.shiftKey || event.altKey || event.key.toLowerCase() !== "k") return;
+    if (!wanted || event.shiftKey || event.altKey || event.key.toLowerCase() !== "k")
+      return;
     const field = find("main .bd-search input") ?? find(".bd-search input");
     if (!field) return;
     event.preventDefault();
@@ -105,9 +111,11 @@
     hide.replaceWith(button);
   }
 
-  // --- the section that is read is marked in the contents -------------------------------
+  // --- the section that is read is marked in the contents ----------------------------
 
-  const links = findAll("#page-menu a[href^='#']").filter((link) => link.hash.length > 1);
+  const links = findAll("#page-menu a[href^='#']").filter(
+    (link) => link.hash.length > 1,
+  );
   const sections = links.map((link) => document.getElementById(link.hash.slice(1)));
   let waiting = false;
 
@@ -127,26 +135,34 @@
       else link.removeAttribute("aria-current");
     });
   }
-  addEventListener("scroll", () => {
-    if (!waiting) requestAnimationFrame(follow);
-    waiting = true;
-  }, { passive: true });
+  addEventListener(
+    "scroll",
+    () => {
+      if (!waiting) requestAnimationFrame(follow);
+      waiting = true;
+    },
+    { passive: true },
+  );
 
-  // --- what scrolls can be reached by keyboard ------------------------------------------
+  // --- what scrolls can be reached by keyboard ---------------------------------------
 
   function reach() {
     const blocks = findAll("main pre, main .pst-scrollable-table-container");
     const scrolls = blocks.map(
       (block) =>
-        block.scrollWidth > block.clientWidth || block.scrollHeight > block.clientHeight,
+        block.scrollWidth > block.clientWidth ||
+        block.scrollHeight > block.clientHeight,
     );
     blocks.forEach((block, at) => {
       if (!scrolls[at]) {
-        for (const name of ["tabindex", "role", "aria-label"]) block.removeAttribute(name);
+        for (const name of ["tabindex", "role", "aria-label"])
+          block.removeAttribute(name);
         return;
       }
       const what = block.matches("pre")
-        ? block.closest(".cell_output") ? "Output" : "Code"
+        ? block.closest(".cell_output")
+          ? "Output"
+          : "Code"
         : "Table";
       block.tabIndex = 0;
       block.setAttribute("role", "group");
@@ -159,11 +175,17 @@
     later = setTimeout(reach, 200);
   };
   addEventListener("resize", soon);
-  for (const details of findAll("main details")) details.addEventListener("toggle", soon);
+  for (const details of findAll("main details"))
+    details.addEventListener("toggle", soon);
   // Behind the first paint: both ask where things stand.
-  requestAnimationFrame(() => setTimeout(() => { follow(); reach(); }));
+  requestAnimationFrame(() =>
+    setTimeout(() => {
+      follow();
+      reach();
+    }),
+  );
 
-  // --- paper is white, and nothing on it can be unfolded --------------------------------
+  // --- paper is white, and nothing on it can be unfolded -----------------------------
 
   let folded = [];
   addEventListener("beforeprint", () => {
