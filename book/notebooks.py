@@ -6,9 +6,9 @@ write what the page imports. A page whose shown cells import the book's own mach
 has none; it is about this book, and runs in its repository only.
 """
 
+import ast
 import hashlib
 import pathlib
-import re
 
 import nbformat
 from docutils import nodes
@@ -29,7 +29,7 @@ def notebook(app, page: str, doctree: nodes.document) -> nbformat.NotebookNode |
     sources = {p.cell: run.cells[p.cell].source for p in parts if p.cell is not None}
     if not sources:
         return None
-    of_the_book = {i for i, source in sources.items() if needs_the_book(source)}
+    of_the_book = need_the_book(sources)
     if any("remove-cell" not in tags(run.cells[i]) for i in of_the_book):
         return None
     # The figures of these are of other pages; the sentences have them.
@@ -58,13 +58,40 @@ def tags(cell: nbformat.NotebookNode) -> list[str]:
     return cell.metadata.get("tags", [])
 
 
-def needs_the_book(source: str) -> bool:
-    """Tell whether some code imports the machinery of this book.
+def need_the_book(sources: dict[int, str]) -> set[int]:
+    """Return the cells that import this book's machinery, or use what those made.
 
-    >>> needs_the_book("from book import store"), needs_the_book("import snippets.refs")
-    (True, False)
+    Args:
+      sources: the code of the cells of a page, in order, by their place.
+
+    >>> need_the_book({1: "from book import store\\nkept = store", 2: "x = kept"})
+    {1, 2}
+    >>> need_the_book({1: "import snippets.refs", 2: "kept = 1"})
+    set()
     """
-    return bool(re.search(r"^\s*(?:from|import) book\b", source, re.M))
+    found, made = set(), set()
+    for place, source in sources.items():
+        binds, uses = _names(source)
+        if "book" in uses or made & (uses - binds):
+            found.add(place)
+            made |= binds
+        else:
+            made -= binds
+    return found
+
+
+def _names(source: str) -> tuple[set[str], set[str]]:
+    """Return the names that some code binds, and those that it uses or imports from."""
+    binds, uses = set(), set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name):
+            (uses if isinstance(node.ctx, ast.Load) else binds).add(node.id)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.name for alias in node.names]
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else names
+            uses |= {module.partition(".")[0] for module in modules}
+            binds |= {a.asname or a.name.partition(".")[0] for a in node.names}
+    return binds, uses
 
 
 def included(doctree: nodes.document) -> set[str]:

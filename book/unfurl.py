@@ -85,10 +85,13 @@ def add(app, page, template, context, doctree: nodes.document | None) -> None:
 
 def remove_others(app, exception) -> None:
     """Remove the pictures that no page has any more."""
+    folder = pathlib.Path(app.outdir, FOLDER)
     known = app.env.found_docs if app.config.html_baseurl else ()
-    for path in pathlib.Path(app.outdir, FOLDER).glob("*.png"):
+    for path in folder.glob("*.png"):
         if path.stem not in known:
             path.unlink()
+    if folder.is_dir() and not known:
+        folder.rmdir()
 
 
 def setup(app):

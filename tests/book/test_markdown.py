@@ -35,7 +35,8 @@ def text(page, built) -> str:
 
 
 def test_the_words_are_those_of_the_page(page, article, text):
-    for block in article.select("div.highlight, div.cell"):
+    # Neither code nor outputs, nor what only scripts show.
+    for block in article.select("div.highlight, div.cell, div[hidden]"):
         block.decompose()
     title, where, *rest = without_labels(text).split("\n\n")
     assert where == f"Page: <{page}.html>"
