@@ -6,6 +6,7 @@ import re
 import pytest
 
 from book.answers import Answer, best
+from tests.browser.waiting import until
 
 ANSWERS = [
     Answer("no attributes/key: '…'", "a-key"),
@@ -94,7 +95,7 @@ def test_the_field_leads_to_the_entry_and_sends_nothing(where, browser, addresse
     first.wait_for()
     assert first.get_attribute("href") == "errors.html#errors-ipywidgets"
     field.fill("all went well")
-    page.wait_for_function("!document.querySelector('.find-by-message li')")
+    until(page, "!document.querySelector('.find-by-message li')")
     assert "No message of this book" in page.locator(".find-by-message p").inner_text()
     files = sorted(url.rpartition("/")[2] for url in asked)
     assert files == ["matching.js", "sections.js"]

@@ -4,6 +4,7 @@ import pytest
 
 from book.chromium import serving
 from tests.browser.axe import found_by_axe
+from tests.browser.waiting import until
 
 
 def links(page) -> tuple[str, str, str]:
@@ -23,7 +24,7 @@ def test_an_address_that_leads_nowhere_is_answered(browser, built, under, depth)
         page = context.new_page()
         answer = page.goto(f"{site.address}/{depth}resume-after_crash.html")
         assert answer.status == 404
-        page.wait_for_function("document.querySelector('main a').href.includes(':')")
+        until(page, "document.querySelector('main a').href.includes(':')")
         page.wait_for_load_state("networkidle")
         assert links(page) == (
             f"{site.address}/index.html",

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.browser.waiting import until
+
 WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 360, "height": 740}
 
 
@@ -39,7 +41,7 @@ def test_a_chosen_theme_is_remembered(open_refs):
     page.click("button[data-mode=auto]")
     assert theme(page) == "light"
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+    until(page, "document.documentElement.dataset.theme === 'dark'")
 
 
 def test_a_dark_page_is_dark_from_its_first_paint(open_refs):
@@ -116,13 +118,13 @@ def test_a_key_leads_to_the_search(open_refs, size):
 def test_the_contents_follow_the_reader(open_refs):
     page = open_refs(viewport=WIDE)
     marked = "document.querySelector('#page-menu [aria-current]')?.hash"
-    page.wait_for_function(f"{marked} === undefined")
+    until(page, f"{marked} === undefined")
     page.evaluate("document.querySelector('#refs-copies').scrollIntoView()")
-    page.wait_for_function(f"{marked} === '#refs-copies'")
+    until(page, f"{marked} === '#refs-copies'")
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
-    page.wait_for_function(f"{marked} === '#refs-next'")
+    until(page, f"{marked} === '#refs-next'")
     page.evaluate("scrollTo(0, 0)")
-    page.wait_for_function(f"{marked} === undefined")
+    until(page, f"{marked} === undefined")
 
 
 def test_the_chapter_that_is_open_is_in_sight(open_refs):
@@ -146,7 +148,7 @@ def test_what_scrolls_can_be_scrolled_by_keyboard(open_refs):
     block.focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.activeElement.scrollLeft > 0")
+    until(page, "document.activeElement.scrollLeft > 0")
 
 
 def test_focus_is_seen_on_all_that_takes_it(open_refs):

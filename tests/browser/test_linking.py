@@ -6,6 +6,7 @@ import urllib.parse
 import pytest
 
 from book.what_ran import versions
+from tests.browser.waiting import until
 
 REPOSITORY = "https://example.org/book"
 
@@ -39,7 +40,7 @@ def test_a_link_is_copied(page, addresses, where):
     page.goto(f"{addresses[where]}/refs.html?q=x#refs-aux")
     menu(page, "refs-copies").locator("summary").click()
     page.get_by_role("button", name="Copy link").locator("visible=true").click()
-    page.wait_for_function("document.querySelector('.section-said').textContent")
+    until(page, "document.querySelector('.section-said').textContent")
     assert page.locator(".section-said").inner_text() == "Link copied"
     assert page.evaluate(COPIED) == f"{addresses[where]}/refs.html#refs-copies"
     assert page.locator("details.section-menu[open]").count() == 0
@@ -53,7 +54,7 @@ def test_markdown_is_copied_by_keyboard(page, addresses):
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('.section-said').textContent")
+    until(page, "document.querySelector('.section-said').textContent")
     assert page.evaluate(COPIED) == (
         "[Merge two configs with | — Kauldron, Executed]"
         f"({addresses['server']}/konfig.html#konfig-merge)"

@@ -4,6 +4,7 @@ import pytest
 
 from book.cells import cells, pages
 from tests.browser.axe import found_by_axe
+from tests.browser.waiting import until
 
 SIZES = {"wide": (1400, 900), "narrow": (360, 740)}
 
@@ -145,7 +146,7 @@ def test_a_link_opens_at_its_section(browser, addresses):
     page.goto(f"{addresses['server']}/refs.html#refs-copies", wait_until="load")
     assert page.evaluate("document.querySelector(location.hash) !== null")
     top = "document.querySelector('#refs-copies h2').getBoundingClientRect().top"
-    page.wait_for_function(f"{top} >= 0 && {top} < 300")
+    until(page, f"{top} >= 0 && {top} < 300")
     page.close()
 
 

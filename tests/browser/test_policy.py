@@ -3,6 +3,7 @@
 import pytest
 
 from book.policy import guarded
+from tests.browser.waiting import until
 
 INTRUDER = "<script>window.intruded = 1</script>"
 REFUSED = {
@@ -43,7 +44,7 @@ def altered(request, browser, addresses, built):
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_was_not_built_is_refused(altered, what):
     page = altered(REFUSED[what])
-    page.wait_for_function("window.refused.length > 0")
+    until(page, "window.refused.length > 0")
     assert page.evaluate("window.intruded") is None
     assert len(page.evaluate("window.refused")) == 1
 
@@ -58,5 +59,5 @@ def test_what_was_built_is_allowed(altered):
 def test_code_as_an_address_is_refused(altered):
     page = altered('<a id="code" href="javascript:window.intruded = 1">x</a>')
     page.evaluate("document.querySelector('#code').click()")
-    page.wait_for_function("window.refused.length > 0")
+    until(page, "window.refused.length > 0")
     assert page.evaluate("window.intruded") is None

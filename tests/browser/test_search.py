@@ -4,6 +4,8 @@ import tomllib
 
 import pytest
 
+from tests.browser.waiting import until
+
 QUERIES = "tests/browser/queries.toml"
 FOUND = "question => bookSearch(question).slice(0, 3).map(section => section.label)"
 
@@ -58,6 +60,6 @@ def test_results_follow_what_is_typed(searching):
 def test_nothing_that_is_asked_becomes_markup(browser, addresses):
     page = browser.new_page()
     page.goto(f"{addresses['server']}/search.html?q=<img src=x onerror=alert(1)>")
-    page.wait_for_function("document.getElementById('search-question').value")
+    until(page, "document.getElementById('search-question').value")
     assert page.locator("article img, .bd-search-container img").count() == 0
     page.close()
