@@ -229,7 +229,7 @@ def write(app, exception) -> None:
         if static not in path.parents
     }
 
-    _remove_unused(static, list(pages.values()))
+    _remove_unused(static, list(pages.values()), {*names, *app.config.book_sheets})
     scripts = [
         script,
         *(
@@ -258,16 +258,24 @@ def write(app, exception) -> None:
             path.write_text(named, "utf-8")
 
 
-def _remove_unused(static: pathlib.Path, texts: list[str]) -> None:
-    """Remove files below ``_static`` that are not ours and that nothing names."""
+def _remove_unused(static: pathlib.Path, pages: list[str], bundled: set[str]) -> None:
+    """Remove what is in the bundle now, and files not ours that nothing names.
+
+    Args:
+      static: the folder of the files.
+      pages: their texts.
+      bundled: names of the files whose text is in the sheet and the script.
+    """
     ours = {path.name: path for path in (DOCS / "_static").rglob("*")}
-    texts += [path.read_text("utf-8") for name, path in ours.items() if ".js" in name]
-    named = {word for text in texts for word in _FILE.findall(text)}
+    scripts = [path.read_text("utf-8") for name, path in ours.items() if ".js" in name]
+    by_pages = {word for text in pages for word in _FILE.findall(text)}
+    by_scripts = {word for text in scripts for word in _FILE.findall(text)}
+    kept = by_pages | ((by_scripts | set(ours)) - bundled)
     for path in sorted(static.rglob("*"), reverse=True):
         if path.is_dir():
             if not any(path.iterdir()):
                 path.rmdir()
-        elif path.name in _INSIDE or path.name not in named | set(ours):
+        elif path.name not in kept:
             path.unlink()
 
 
