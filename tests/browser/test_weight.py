@@ -28,10 +28,8 @@ def test_no_page_has_grown_by_a_tenth(browser, built, site, record):
         other = "index" if page != "index" else "refs"
         after = open_page(browser, site, page, coming_from=other)
         assert first["bytes"] <= FIRST and first["requests"] <= REQUESTS, page
-        assert (
-            after["bytes"] <= (SEARCH if page == "search" else NEXT)
-            and after["requests"] <= REQUESTS
-        ), page
+        limit = SEARCH if page == "search" else NEXT
+        assert after["bytes"] <= limit and after["requests"] <= REQUESTS, page
         for visit, now in (("first", first), ("next", after)):
             # A few bytes are the versions and the commit at the foot.
             if now["bytes"] > record[page][visit]["bytes"] * 1.1 + 100:
