@@ -40,6 +40,7 @@ extensions = [
     "book.sections",
     "book.sitemap",
     "book.snippets_used",
+    "book.take_away_menu",
     "book.transcripts",
     "book.unfurl",
     "book.what_ran",

@@ -13,7 +13,7 @@ import pathlib
 import nbformat
 from docutils import nodes
 
-from book import address, first_cells, markdown
+from book import address, first_cells, former, markdown
 from book.as_run import as_run
 from book.cells import is_snippet, made_from
 from book.take_away import taken
@@ -159,11 +159,13 @@ def write(app, page, template, context, doctree) -> None:
         context["book_colab"] = f"{app.config.book_colab}/{page}.ipynb"
 
 
-def remove_others(app, exception) -> None:
-    """Remove the notebooks of pages that are gone."""
-    for path in pathlib.Path(app.outdir, FOLDER).glob("*.ipynb"):
-        if path.stem not in app.env.found_docs:
-            path.unlink()
+def finish(app, exception) -> None:
+    """Remove the notebooks of pages that are gone, but for those that have moved."""
+    if exception is None and app.builder.format == "html":
+        kept = former.copies(app, pathlib.Path(app.outdir, FOLDER), ".ipynb")
+        for path in pathlib.Path(app.outdir, FOLDER).glob("*.ipynb"):
+            if path.stem not in app.env.found_docs | kept:
+                path.unlink()
 
 
 def setup(app):
@@ -171,5 +173,5 @@ def setup(app):
     app.setup_extension("book.as_run")
     app.add_config_value("book_colab", "", "html")
     app.connect("html-page-context", write)
-    app.connect("build-finished", remove_others)
+    app.connect("build-finished", finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,7 +14,7 @@ import nbformat
 from docutils import nodes
 from sphinx import addnodes
 
-from book import address, markdown, summary
+from book import address, former, markdown, summary
 from book.as_run import as_run
 from book.project import project
 from book.take_away import outputs
@@ -104,8 +104,9 @@ def finish(app, exception) -> None:
     if exception is not None or app.builder.format != "html":
         return
     out, root = pathlib.Path(app.outdir), app.config.root_doc
+    kept = app.env.found_docs | former.copies(app, out, SUFFIX)
     for path in out.glob(f"*{SUFFIX}"):
-        if path.name.removesuffix(SUFFIX) not in app.env.found_docs:
+        if path.name.removesuffix(SUFFIX) not in kept:
             path.unlink()
     parts = contents(app.env, root)
     about = _about(app)
