@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from bs4 import BeautifulSoup
 from markdown_it import MarkdownIt
 
 from book.cells import pages
@@ -81,3 +82,14 @@ def test_a_page_names_its_text(page, out):
     notebook = f'href="notebooks/{page}.ipynb" download>Download notebook'
     assert (notebook in html) == (out / "notebooks" / f"{page}.ipynb").exists()
     assert "colab.research" not in html
+
+
+def test_a_menu_at_the_top_leads_to_notebook_and_text(out):
+    for page, wanted in (
+        ("refs", ["notebooks/refs.ipynb", "refs.html.md"]),
+        ("how-it-is-built", ["how-it-is-built.html.md"]),
+    ):
+        html = (out / f"{page}.html").read_text("utf-8")
+        soup = BeautifulSoup(html, "html.parser")
+        menu = soup.find("summary", attrs={"aria-label": "Take this page away"}).parent
+        assert [link["href"] for link in menu.find_all("a")] == wanted
