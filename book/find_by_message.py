@@ -7,7 +7,7 @@ JavaScript the field is not there. The work is done by ``docs/_static/answering.
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-HTML = """<div class="find-by-message" hidden>
+HTML = """<div class="find-by-message pst-js-only">
 <label for="find-by-message">Paste a traceback, or its last lines.
 It stays in your browser.</label>
 <textarea id="find-by-message" rows="6" spellcheck="false"></textarea>

@@ -45,6 +45,5 @@
 
   field.addEventListener("focus", ready, { once: true });
   field.addEventListener("input", show);
-  box.hidden = false;
   if (field.value) show(); // kept by the browser from before
 })();

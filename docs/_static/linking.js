@@ -59,7 +59,7 @@
     const address = page + link.getAttribute("href");
 
     const menu = document.createElement("details");
-    menu.className = "section-menu";
+    menu.className = "section-menu d-print-none";
     const summary = document.createElement("summary");
     summary.textContent = "⋯";
     summary.setAttribute("aria-label", `Link to “${title}”`);
@@ -94,7 +94,6 @@
     });
     // Behind the heading, not in it: its words are the heading's alone.
     heading.after(menu);
-    heading.classList.add("has-section-menu");
   }
 
   document.addEventListener("click", (event) => {
