@@ -50,6 +50,7 @@ def test_nothing_moves_while_a_page_loads(browser, built, site, size):
         for name in pages(built[1] / "html"):
             page.goto(f"{site.address}/{name}.html", wait_until="load")
             page.wait_for_timeout(300)
-            if shift := page.evaluate("watched.shift"):
+            # Below this nobody sees it; browsers call a tenth good.
+            if (shift := page.evaluate("watched.shift")) > 0.001:
                 moved[name] = shift
     assert not moved
