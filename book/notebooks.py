@@ -49,7 +49,8 @@ def notebook(app, page: str, doctree: nodes.document) -> nbformat.NotebookNode |
         first_cells.prepare(run.metadata.get("environment", {})),
         *_cells(parts, run),
     ]
-    metadata = {name: run.metadata[name] for name in ("kernelspec", "language_info")}
+    known = "kernelspec", "language_info"
+    metadata = {name: run.metadata[name] for name in known if name in run.metadata}
     return nbformat.v4.new_notebook(cells=_with_ids(cells), metadata=metadata)
 
 

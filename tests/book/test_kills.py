@@ -96,7 +96,7 @@ class SmallBook:
     def build(self) -> dict[str, str]:
         """Build, and return the hash of each file of the book."""
         build = self.start()
-        said, _ = build.communicate(timeout=200)
+        said, _ = build.communicate(timeout=400)
         assert build.returncode == 0, said
         return self.tree()
 

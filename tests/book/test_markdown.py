@@ -36,7 +36,7 @@ def text(page, built) -> str:
 
 def test_the_words_are_those_of_the_page(page, article, text):
     # Neither code nor outputs, nor what only scripts show.
-    for block in article.select("div.highlight, div.cell, div[hidden]"):
+    for block in article.select("div.highlight, div.cell, .pst-js-only"):
         block.decompose()
     title, where, *rest = without_labels(text).split("\n\n")
     assert where == f"Page: <{page}.html>"

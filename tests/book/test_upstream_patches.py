@@ -13,7 +13,14 @@ from book.cells import pages
 from tests.mutants.upstream import PATCHES, Patch, hook
 
 # They repeat or list what other pages state, or are about the book itself.
-WITHOUT = {"index", "carry-away", "names", "how-it-is-built", "how-it-is-checked"}
+WITHOUT = {
+    "index",
+    "carry-away",
+    "names",
+    "editions",
+    "how-it-is-built",
+    "how-it-is-checked",
+}
 
 SMALL = "def answer():\n    return 'as written'\n\n\nprint(answer())\n"
 

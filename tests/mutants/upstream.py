@@ -395,6 +395,21 @@ PATCHES: tuple[Patch, ...] = (
         page="install",
         why="etils describes an array without jax's private parts; now not",
     ),
+    # Errors.
+    Patch(
+        module="kauldron.konfig.fake_import_utils",
+        before="Relative import statements not supported",
+        after="Relative imports not supported",
+        page="errors",
+        why="the page quotes the message; now it has other words",
+    ),
+    Patch(
+        module="kauldron.evals.evaluators",
+        before="Eval dataset missing",
+        after="Evaluation dataset missing",
+        page="errors",
+        why="the page quotes the message; now it has other words",
+    ),
     # Carry away.
     Patch(
         module="kauldron.kontext.annotate",
