@@ -78,8 +78,20 @@ def open_page(browser, site, page: str, coming_from: str | None = None) -> dict:
         tab = context.new_page()
         for name in filter(None, (coming_from, page)):
             site.asked.clear()
-            tab.goto(f"{site.address}/{name}.html", wait_until="networkidle")
+            tab.goto(f"{site.address}/{name}.html", wait_until="load")
+            _wait_for_silence(tab, site)
         return cost(site.asked)
+
+
+def _wait_for_silence(tab, site) -> None:
+    """Wait until a page has asked for nothing in a while.
+
+    Not by Playwright's ``networkidle``, which on a busy machine sometimes never came.
+    """
+    before = -1
+    while before != len(site.asked):
+        before = len(site.asked)
+        tab.wait_for_timeout(150)
 
 
 def slowly(browser, site, page: str) -> dict[str, float]:
@@ -91,7 +103,8 @@ def slowly(browser, site, page: str) -> dict[str, float]:
         tools.send("Network.enable")
         tools.send("Network.emulateNetworkConditions", NETWORK)
         tools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
-        tab.goto(f"{site.address}/{page}.html", wait_until="networkidle")
+        tab.goto(f"{site.address}/{page}.html", wait_until="load")
+        _wait_for_silence(tab, site)
         # A reader scrolls: pictures that come late would move what stands below.
         tab.evaluate("scrollTo(0, document.body.scrollHeight)")
         tab.wait_for_timeout(500)

@@ -24,7 +24,9 @@ def copies(app, folder: pathlib.Path, suffix: str) -> set[str]:
     found = set()
     for old, new in moved.of(app).items():
         made = folder / f"{new.page}{suffix}"
-        if not old.label and made.exists():
+        if old.label or old.page in app.env.found_docs:
+            continue  # a page that is still there is named by `book.moved`
+        if made.exists():
             shutil.copyfile(made, folder / f"{old.page}{suffix}")
             found.add(old.page)
     return found

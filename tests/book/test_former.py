@@ -9,7 +9,11 @@ from book.former import copies
 
 def test_what_was_made_of_a_page_that_moved_stands_at_both_addresses(tmp_path):
     moves = "start.html new.html\nnew.html#new-a other.html#other-a\nold.html gone.html"
-    app = types.SimpleNamespace(config=types.SimpleNamespace(book_moved=moves))
+    moves += "\nother.html new.html\nnew.html new.html"  # these are still there
+    app = types.SimpleNamespace(
+        config=types.SimpleNamespace(book_moved=moves),
+        env=types.SimpleNamespace(found_docs={"new", "other"}),
+    )
     (tmp_path / "new.ipynb").write_text("the page")
     (tmp_path / "other.ipynb").write_text("another")
     assert copies(app, tmp_path, ".ipynb") == {"start"}

@@ -86,7 +86,7 @@ ModuleNotFoundError: No module named 'ipywidgets'
 @pytest.mark.parametrize("where", ["server", "disk"])
 def test_the_field_leads_to_the_entry_and_sends_nothing(where, browser, addresses):
     page = browser.new_page()
-    page.goto(f"{addresses[where]}/errors.html", wait_until="networkidle")
+    page.goto(f"{addresses[where]}/errors.html", wait_until="load")
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     field = page.get_by_label("Paste a traceback")
