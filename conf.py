@@ -103,6 +103,7 @@ book_scripts = [
 ]
 # Its uses are in book.js.
 book_dropped = ["scripts/sphinx-book-theme.js"]
+html_additional_pages = {"search": "search.html"}  # with an index of our own
 html_copy_source = False
 html_show_sourcelink = False
 html_last_updated_fmt = None

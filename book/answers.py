@@ -25,6 +25,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from book.cells import ROOT
+from book.kept import keep, kept
 from book.prose import parents, section_of
 
 logger = logging.getLogger(__name__)
@@ -221,13 +222,11 @@ def wrong(answer: Answer, prints: str) -> str | None:
 
 def answers_of(env) -> dict[str, list[Answer]]:
     """Return what the pages of the book answer, by the name of the page."""
-    return {page: [answer for _, answer in kept] for page, kept in _pages(env).items()}
+    return {page: [answer for _, answer in of] for page, of in _lines(env).items()}
 
 
-def _pages(env) -> dict[str, list[tuple[int, Answer]]]:
-    if not hasattr(env, "book_answers"):
-        env.book_answers = {}
-    return env.book_answers
+def _lines(env) -> dict[str, list[tuple[int, Answer]]]:
+    return kept(env, "answers")
 
 
 def note(app, doctree: nodes.document) -> None:
@@ -236,7 +235,7 @@ def note(app, doctree: nodes.document) -> None:
     found = list(read(doctree))
     if not found:
         return
-    _pages(app.env)[page] = found
+    keep(app.env, "answers", found)
     prints = printed(doctree)
     for line, answer in found:
         if answer.recorded:
@@ -246,23 +245,11 @@ def note(app, doctree: nodes.document) -> None:
             _warn(page, line, answer, said)
 
 
-def forget(app, env, docname: str) -> None:
-    """Forget the answers of a page that has changed or is gone."""
-    _pages(env).pop(docname, None)
-
-
-def merge(app, env, docnames: set[str], other) -> None:
-    """Take over what a process that read some of the pages has kept."""
-    for name in docnames:
-        if name in _pages(other):
-            _pages(env)[name] = _pages(other)[name]
-
-
 def check(app, env) -> None:
     """Warn for each message that the book answers twice."""
     first: dict[str, str] = {}
-    for page, kept in sorted(_pages(env).items()):
-        for line, answer in kept:
+    for page, found in sorted(_lines(env).items()):
+        for line, answer in found:
             key = plain(answer.pattern)
             if key in first:
                 _warn(page, line, answer, f"is answered by {first[key]} already")
@@ -291,13 +278,10 @@ def setup(app):
     app.add_node(answers_block)
     app.add_directive("answers", AnswersDirective)
     app.connect("doctree-read", note)
-    app.connect("env-purge-doc", forget)
-    app.connect("env-merge-info", merge)
     app.connect("env-updated", check)
     app.connect("doctree-resolved", drop)
     return {
-        "version": "1",  # of what is kept per page
-        "env_version": 1,
+        "env_version": 1,  # of what is kept per page
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }

@@ -21,6 +21,7 @@ from collections.abc import Iterable
 import tinycss2
 
 from book.cells import DOCS
+from book.remembered import Remembered
 
 SHEET, SCRIPT = "_static/site.css", "_static/site.js"
 
@@ -239,9 +240,14 @@ def write(app, exception) -> None:
         ),
     ]
     words = {word for text in scripts for word in _WORD.findall(text)}
-    used = set().union(*map(used_in, pages.values()))
+    # Three quarters of a second, if nothing were known from the build before.
+    code = pathlib.Path(__file__).read_bytes()
+    remembered = Remembered(pathlib.Path(app.doctreedir, "bundle.pickle"), code)
+    used = set().union(*(remembered(used_in, text) for text in pages.values()))
     (out / SCRIPT).write_text(script, "utf-8")
-    sheet = shaken(sheets, used, words) if app.config.book_shake else "\n".join(sheets)
+    sheet = "\n".join(sheets)
+    if app.config.book_shake:
+        sheet = remembered(shaken, sheets, used, words)
     (out / SHEET).write_text(sheet, "utf-8")
 
     # Behind the address, so that no cache gives an old one.
@@ -251,11 +257,12 @@ def write(app, exception) -> None:
     }
     for path, text in pages.items():
         if link := _INLINE.search(text):
-            own = shaken(sheets, used_in(text), set())
+            own = remembered(shaken, sheets, used_in(text), set())
             text = text.replace(link[0], f"<style>\n{own}</style>")
         named = _ADDRESS.sub(lambda found: f"{found[1]}?v={versions[found[1]]}", text)
         if named != pages[path]:
             path.write_text(named, "utf-8")
+    remembered.save()
 
 
 def _remove_unused(static: pathlib.Path, pages: list[str], bundled: set[str]) -> None:

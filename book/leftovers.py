@@ -26,6 +26,7 @@ def remove(app, exception) -> None:
     out = pathlib.Path(app.outdir)
     kept = {f"{page}.html" for page in app.env.found_docs | app.book_rendered}
     kept |= {name for pages, name in app.env.images.values()}
+    (out / "searchindex.js").unlink(missing_ok=True)  # once made, and asked by nobody
     for path in [*out.glob("*.html"), *out.glob("_images/*")]:
         if path.name not in kept:
             path.unlink()

@@ -26,6 +26,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from book.cells import ROOT
+from book.kept import keep, kept
 from book.prose import section_of, words
 from book.public import bare
 from book.resolving import ALIASES, answers
@@ -289,27 +290,12 @@ def _imports(code: str) -> dict[str, str]:
 
 def pages_of(env) -> dict[str, Page]:
     """Return the names of all pages that Sphinx knows."""
-    if not hasattr(env, "book_names"):
-        env.book_names = {}
-    return env.book_names
+    return kept(env, "names")
 
 
 def note(app, doctree: nodes.document) -> None:
     """Keep the names of a page that has been read."""
-    page = app.env.docname
-    pages_of(app.env)[page] = read(page, doctree)
-
-
-def forget(app, env, docname: str) -> None:
-    """Forget the names of a page that has changed or is gone."""
-    pages_of(env).pop(docname, None)
-
-
-def merge(app, env, docnames: set[str], other) -> None:
-    """Take over what a process that read some of the pages has kept."""
-    for name in docnames:
-        if name in pages_of(other):
-            pages_of(env)[name] = pages_of(other)[name]
+    keep(app.env, "names", read(app.env.docname, doctree))
 
 
 def check(app, env) -> None:
@@ -341,12 +327,9 @@ def setup(app):
     for name in ("field", "absent"):
         app.add_role(name, NameRole())
     app.connect("doctree-read", note)
-    app.connect("env-purge-doc", forget)
-    app.connect("env-merge-info", merge)
     app.connect("env-updated", check)
     return {
-        "version": "1",  # of what is kept per page
-        "env_version": 1,
+        "env_version": 2,  # of what is kept per page
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }

@@ -19,6 +19,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from book.cells import ROOT
+from book.kept import keep, kept
 from book.names import Page, Use, pages_of, read
 from book.public import as_written, modules, public
 from book.reading import unexecuted
@@ -40,15 +41,14 @@ class NamesDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return what stands for the list."""
-        lists_of(self.env)[self.env.docname].add(self.arguments[0])
+        lists = lists_of(self.env).get(self.env.docname, set())
+        keep(self.env, "names lists", lists | {self.arguments[0]})
         return [names_list(of=self.arguments[0])]
 
 
 def lists_of(env) -> dict[str, set[str]]:
     """Return the modules that each page lists."""
-    if not hasattr(env, "book_names_lists"):
-        env.book_names_lists = defaultdict(set)
-    return env.book_names_lists
+    return kept(env, "names lists")
 
 
 def places(pages: dict[str, Page]) -> tuple[Places, Places]:
@@ -184,17 +184,6 @@ def write_again(app, env) -> list[str]:
     return [] if now == before else sorted(lists_of(env))
 
 
-def forget(app, env, docname: str) -> None:
-    """Forget the lists of a page that has changed or is gone."""
-    lists_of(env).pop(docname, None)
-
-
-def merge(app, env, docnames: set[str], other) -> None:
-    """Take over the lists of pages that another process has read."""
-    for name in docnames:
-        lists_of(env)[name] |= lists_of(other)[name]
-
-
 def share_now() -> dict[str, dict[str, object]]:
     """Return what `explained` returns for the pages as they stand in their folder."""
     with unexecuted() as doctrees:
@@ -242,8 +231,6 @@ def setup(app):
     """Add the directive, and connect to the reading and writing of pages."""
     app.add_node(names_list)
     app.add_directive("names", NamesDirective)
-    app.connect("env-purge-doc", forget)
-    app.connect("env-merge-info", merge)
     app.connect("env-updated", write_again)
     app.connect("doctree-resolved", fill)
     return {

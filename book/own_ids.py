@@ -11,6 +11,8 @@ That needs a label of ours too, ``:name: refs-curves``.
 from docutils import nodes
 from sphinx.util import logging
 
+from book.kept import keep, kept
+
 logger = logging.getLogger(__name__)
 
 
@@ -59,37 +61,21 @@ def _warn(node: nodes.Node, message: str) -> None:
 
 def footnotes_of(env) -> dict[str, set[str]]:
     """Return the addresses of footnotes and of references to them, by page."""
-    if not hasattr(env, "book_footnotes"):
-        env.book_footnotes = {}
-    return env.book_footnotes
+    return kept(env, "footnotes")
 
 
 def note(app, doctree: nodes.document) -> None:
     """Name the footnotes of a page that has been read, and hold its captions."""
     page = app.env.docname
-    footnotes_of(app.env)[page] = name_footnotes(page, doctree)
+    keep(app.env, "footnotes", name_footnotes(page, doctree))
     check_captions(page, doctree)
-
-
-def forget(app, env, docname: str) -> None:
-    """Forget the footnotes of a page that has changed or is gone."""
-    footnotes_of(env).pop(docname, None)
-
-
-def merge(app, env, docnames: set[str], other) -> None:
-    """Take over what a process that read some of the pages has kept."""
-    for name in docnames:
-        footnotes_of(env)[name] = footnotes_of(other).get(name, set())
 
 
 def setup(app):
     """Connect to the reading of each page."""
     app.connect("doctree-read", note)
-    app.connect("env-purge-doc", forget)
-    app.connect("env-merge-info", merge)
     return {
-        "version": "1",  # of what is kept per page
-        "env_version": 1,
+        "env_version": 1,  # of what is kept per page
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }

@@ -24,6 +24,7 @@ from docutils import nodes
 from sphinx import addnodes
 
 from book.answers import answers_of
+from book.kept import keep, kept
 from book.names import pages_of
 from book.prose import section_of
 from book.public import as_written
@@ -89,9 +90,7 @@ def _collect(node: nodes.Node, words: list[str], code: list[str]) -> None:
 
 def sections_of(env) -> dict[str, list[Section]]:
     """Return the sections of all pages that Sphinx knows, by page."""
-    if not hasattr(env, "book_sections"):
-        env.book_sections = {}
-    return env.book_sections
+    return kept(env, "sections")
 
 
 def index(env) -> list[dict[str, object]]:
@@ -142,6 +141,11 @@ def write(app, exception) -> None:
     (out / f"{NAME}.js").write_text(f"globalThis.bookSections = {found};\n", "utf-8")
 
 
+def leave_out_the_other(app) -> None:
+    """Let Sphinx make no index of its own, which nothing would ask."""
+    app.builder.search = False
+
+
 def note_written(app, pagename, templatename, context, doctree) -> None:
     """Note that a page is written anew."""
     app.book_pages_written |= doctree is not None
@@ -149,19 +153,7 @@ def note_written(app, pagename, templatename, context, doctree) -> None:
 
 def note(app, doctree: nodes.document) -> None:
     """Keep the sections of a page that has been read."""
-    sections_of(app.env)[app.env.docname] = read(doctree)
-
-
-def forget(app, env, docname: str) -> None:
-    """Forget the sections of a page that has changed or is gone."""
-    sections_of(env).pop(docname, None)
-
-
-def merge(app, env, docnames: set[str], other) -> None:
-    """Take over what a process that read some of the pages has kept."""
-    for name in docnames:
-        if name in sections_of(other):
-            sections_of(env)[name] = sections_of(other)[name]
+    keep(app.env, "sections", read(doctree))
 
 
 def setup(app):
@@ -169,14 +161,12 @@ def setup(app):
     app.setup_extension("book.answers")
     app.setup_extension("book.names")
     app.book_pages_written = False
+    app.connect("builder-inited", leave_out_the_other)
     app.connect("doctree-read", note)
-    app.connect("env-purge-doc", forget)
-    app.connect("env-merge-info", merge)
     app.connect("html-page-context", note_written)
     app.connect("build-finished", write)
     return {
-        "version": "1",  # of what is kept per page
-        "env_version": 1,
+        "env_version": 1,  # of what is kept per page
         "parallel_read_safe": True,
         "parallel_write_safe": True,
     }

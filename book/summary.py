@@ -8,6 +8,8 @@ import dataclasses
 
 from docutils import nodes
 
+from book.kept import keep, kept
+
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
@@ -36,15 +38,15 @@ def summary(doctree: nodes.document) -> Summary:
 
 def note(app, doctree: nodes.document) -> None:
     """Keep what a page is about with what Sphinx keeps of the page."""
-    app.env.metadata[app.env.docname]["summary"] = summary(doctree)
+    keep(app.env, "summary", summary(doctree))
 
 
 def of_page(env, page: str) -> Summary:
     """Return what a page of the book is about."""
-    return env.metadata[page]["summary"]
+    return kept(env, "summary")[page]
 
 
 def setup(app):
-    """Connect to the reading of each page, behind Sphinx's own collectors."""
-    app.connect("doctree-read", note, priority=900)
+    """Connect to the reading of each page."""
+    app.connect("doctree-read", note)
     return {"env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
