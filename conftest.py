@@ -1,5 +1,6 @@
 """Gives pytest the pages and modules as documents, in the kernels' environment."""
 
+import contextlib
 import os
 import sys
 
@@ -34,6 +35,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("proof"):
                 item.add_marker(pytest.mark.skip(reason="takes long: make proof"))
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Refuse a file that leaves JAX's profiler on, as short trainings do.
+
+    It would record all Python code of all later tests: with it they took twice the
+    time and more than 20 GB.
+    """
+    last = nextitem is None or nextitem.path != item.path
+    if last and "jax" in sys.modules:
+        with contextlib.suppress(RuntimeError):  # that there is none to stop
+            sys.modules["jax"].profiler.stop_trace()
+            pytest.fail(f"{item.path.name} leaves JAX's profiler on; see trainer.md")
 
 
 @pytest.fixture(scope="session")

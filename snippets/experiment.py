@@ -157,5 +157,6 @@ def trainer(**changes) -> kd.train.Trainer:
         "train_losses": {"log_cosh": LogCosh(preds="preds.y", targets="batch.y")},
         "train_metrics": {"near": WithinTolerance(preds="preds.y", targets="batch.y")},
         "num_train_steps": 300,
+        "profiler": None,  # it would go on after so short a run
     }
     return kd.train.Trainer(**fields | changes)

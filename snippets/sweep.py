@@ -45,6 +45,7 @@ def get_config() -> konfig.ConfigDict:
     # Two hundred steps: the loop runs from step 0 to this one, and logs it.
     cfg.num_train_steps = 199
     cfg.log_metrics_every = cfg.ref.num_train_steps
+    cfg.profiler = None  # it would go on after so short a run
     return cfg
 
 
