@@ -6,14 +6,13 @@ Each combination gets an environment of its own under _build/compat, and runs th
 file with ``probe`` in it. Needs a package index that still has the old releases.
 """
 
-import datetime
 import json
-import os
 import pathlib
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import trying
+
+ROOT = trying.ROOT
 RECORD = ROOT / "snippets" / "recorded" / "etils-prng.json"
 PATCH = ROOT / "snippets" / "install.py"
 
@@ -95,67 +94,33 @@ def probe(patched: bool) -> dict[str, str]:
             workdir=pathlib.Path("work").absolute(),
         ).train()
 
-    results = {}
-    for name, attempt in (
-        ("describe an array", describe),
-        ("read a shape error", shape_error),
-        ("take a batch", batch),
-        ("ask a pipeline for its element_spec", element_spec),
-        ("train two steps", train),
-    ):
-        try:
-            attempt()
-            results[name] = "ok"
-        except Exception as error:
-            while (
-                error.__cause__ is not None
-            ):  # Kauldron wraps; the first error says most
-                error = error.__cause__
-            results[name] = (
-                f"{type(error).__name__}: {str(error).strip().splitlines()[-1]}"
-            )
-    return results
+    attempts = {
+        "describe an array": describe,
+        "read a shape error": shape_error,
+        "take a batch": batch,
+        "ask a pipeline for its element_spec": element_spec,
+        "train two steps": train,
+    }
+    return trying.outcomes(attempts, said_first)
+
+
+def said_first(error: BaseException) -> str:
+    """Return the last line of the first error: Kauldron wraps, the first says most."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return f"{type(error).__name__}: {str(error).strip().splitlines()[-1]}"
 
 
 def record() -> None:
     """Run `probe` under every combination and write what it found."""
-    found = []
+    runs = []
     for kauldron, jax, etils, patched in COMBINATIONS:
-        folder = (
-            ROOT / "_build" / "compat" / f"kauldron-{kauldron}-jax-{jax}-etils-{etils}"
-        )
-        python = folder / "bin" / "python"
-        uv = str(ROOT / ".tools" / "bin" / "uv")
-        if not python.exists():
-            subprocess.run(
-                [uv, "venv", "-q", "--python", sys.executable, folder], check=True
-            )
-        wanted = [f"kauldron=={kauldron}", f"jax=={jax}", f"etils=={etils}", *OTHERS]
-        subprocess.run(
-            [uv, "pip", "install", "-q", "--python", python, *wanted], check=True
-        )
-        run = subprocess.run(
-            [python, __file__, "probe", "patched" if patched else "as it is"],
-            env=os.environ | {"JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"},
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if run.returncode:
-            raise SystemExit(f"the probe failed under {wanted}:\n{run.stderr}")
-        versions = {
-            "kauldron": kauldron,
-            "jax": jax,
-            "etils": etils,
-            "patched": patched,
-        }
-        found.append(versions | {"results": json.loads(run.stdout.splitlines()[-1])})
-        print(json.dumps(found[-1], indent=1))
-    date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    RECORD.write_text(
-        json.dumps({"measured": date, "runs": found}, indent=1) + "\n", "utf-8"
-    )
+        versions = {"kauldron": kauldron, "jax": jax, "etils": etils}
+        folder = trying.environment(versions, OTHERS)
+        found = trying.probed(folder, __file__, "patched" if patched else "as it is")
+        runs.append(versions | {"patched": patched, "results": found})
+        print(json.dumps(runs[-1], indent=1))
+    trying.record(RECORD, runs)
 
 
 if __name__ == "__main__":

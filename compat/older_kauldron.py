@@ -6,15 +6,12 @@ Each combination gets an environment of its own under _build/compat, and runs th
 file with ``probe`` in it. Needs a package index that still has the old releases.
 """
 
-import datetime
 import json
-import os
-import pathlib
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-RECORD = ROOT / "snippets" / "recorded" / "older-kauldron.json"
+import trying
+
+RECORD = trying.ROOT / "snippets" / "recorded" / "older-kauldron.json"
 
 # The last release before 1.4, with packages that were new then and that are new now.
 COMBINATIONS = [
@@ -50,53 +47,27 @@ def probe() -> dict[str, str]:
 
         kd.ckpts.AbstractPartialLoader  # noqa: B018
 
-    results = {}
-    for name, attempt in (
-        ("check a shape", shape),
-        ("import the trainer", trainer),
-        ("take AbstractPartialLoader", loader),
-    ):
-        try:
-            attempt()
-            results[name] = "ok"
-        except Exception as error:
-            first = str(error).strip().splitlines()[0]
-            results[name] = f"{type(error).__name__}: {first}"
-    return results
+    attempts = {
+        "check a shape": shape,
+        "import the trainer": trainer,
+        "take AbstractPartialLoader": loader,
+    }
+    return trying.outcomes(attempts, first_line)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error."""
+    return f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
 
 
 def record() -> None:
     """Run `probe` under every combination and write what it found."""
-    found = []
+    runs = []
     for versions in COMBINATIONS:
-        wanted = [f"{name}=={version}" for name, version in versions.items()]
-        folder = ROOT / "_build" / "compat" / "-".join(wanted).replace("==", "-")
-        python = folder / "bin" / "python"
-        uv = str(ROOT / ".tools" / "bin" / "uv")
-        if not python.exists():
-            subprocess.run(
-                [uv, "venv", "-q", "--python", sys.executable, folder], check=True
-            )
-        subprocess.run(
-            [uv, "pip", "install", "-q", "--python", python, *wanted, *OTHERS],
-            check=True,
-        )
-        run = subprocess.run(
-            [python, __file__, "probe"],
-            env=os.environ | {"JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"},
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if run.returncode:
-            raise SystemExit(f"the probe failed under {wanted}:\n{run.stderr}")
-        found.append(versions | {"results": json.loads(run.stdout.splitlines()[-1])})
-        print(json.dumps(found[-1], indent=1))
-    date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    RECORD.write_text(
-        json.dumps({"measured": date, "runs": found}, indent=1) + "\n", "utf-8"
-    )
+        folder = trying.environment(versions, OTHERS)
+        runs.append(versions | {"results": trying.probed(folder, __file__)})
+        print(json.dumps(runs[-1], indent=1))
+    trying.record(RECORD, runs)
 
 
 if __name__ == "__main__":

@@ -188,6 +188,9 @@ def stalling_run(workdir: str) -> None:
 def start_and_kill(workdir: pathlib.Path) -> int:
     """Train in a process of its own, kill it at `STALL_AT`, and return its exit code.
 
+    Orbax writes in the background: a fast run has stalled before its last checkpoint is
+    complete, so this waits for both.
+
     Raises:
       RuntimeError: if the process ends by itself.
     """
@@ -195,7 +198,8 @@ def start_and_kill(workdir: pathlib.Path) -> int:
     code = "import sys; from snippets.resume import stalling_run as go; go(sys.argv[1])"
     program = [sys.executable, "-c", code, str(workdir.absolute())]
     process = subprocess.Popen(program, stderr=subprocess.PIPE)
-    while not (workdir / "stalled").exists():
+    complete = workdir / "checkpoints" / f"ckpt_{STALL_AT // 100 * 100}"
+    while not ((workdir / "stalled").exists() and complete.exists()):
         if process.poll() is not None:
             raise RuntimeError(process.stderr.read().decode())
         time.sleep(0.05)
