@@ -57,10 +57,11 @@ myst_heading_anchors = 0
 templates_path = ["docs/_templates"]
 exclude_patterns = ["_*"]
 
-# `make html PAGE=refs`: that page alone. Links to the others cannot be checked then.
-if one_page := os.environ.get("BOOK_PAGE"):
-    root_doc = one_page
-    include_patterns = [f"{one_page}.md"]
+# `make html PAGE=refs`: that page alone; several by `make bench`, the first of them is
+# the root. Links to the others cannot be checked then.
+if some_pages := os.environ.get("BOOK_PAGE", "").split():
+    root_doc = some_pages[0]
+    include_patterns = [f"{page}.md" for page in some_pages]
     suppress_warnings = [
         "myst.xref_missing",
         "ref.ref",

@@ -2,9 +2,11 @@
 
     make bench     # writes snippets/recorded/builds.json
 
-All is measured in one run, in turns, on a copy of the repository; of each time the
-median counts. What is not what it should be (a build that fails, a stock build that
-leaves a cell out) ends the run with its name, since its time would mean nothing.
+All is measured in one run, in turns, on a copy of the repository, of which the pages of
+the tutorial are built: with every page that is added a turn would take longer, and what
+was measured would change. Of each time the median counts. What is not what it should be
+(a build that fails, a stock build that leaves a cell out) ends the run with its name,
+since its time would mean nothing.
 """
 
 import argparse
@@ -44,10 +46,18 @@ TARGETS = {
     "160 pages ÷ 40, builder's memory": 1.5,
 }
 
+# What is built; the first is the root.
+PAGES = (
+    *("index", "konfig", "refs", "kontext", "ktyping"),
+    *("loss-and-metric", "trainer", "sweep", "resume"),
+)
+
 # A stock book of the same pages: MyST-NB alone, which starts a kernel for each page.
 STOCK = """
 extensions = ["myst_nb", "sphinx_copybutton"]
 exclude_patterns = ["_*"]
+root_doc = {root!r}
+include_patterns = {chosen!r}
 myst_enable_extensions = ["colon_fence", "deflist"]
 nb_execution_mode = {mode!r}
 nb_execution_in_temp = True
@@ -140,12 +150,19 @@ class Book:
     Args:
       folder: for the copy; it should not exist.
       pages: the texts of other pages, by name, instead of the book's.
+      only: the pages to build, instead of all; the first of them is the root.
     """
 
-    def __init__(self, folder: pathlib.Path, pages: dict[str, str] | None = None):
+    def __init__(
+        self,
+        folder: pathlib.Path,
+        pages: dict[str, str] | None = None,
+        only: tuple[str, ...] = (),
+    ):
         copy(folder)
         self.folder = folder
         self.docs = folder / "docs"
+        self.only = only
         if pages:
             # Also what was published of the pages that are not there.
             for path in [*self.docs.glob("*.md"), *self.docs.glob("*.txt")]:
@@ -158,8 +175,9 @@ class Book:
         self.executed: dict[str, list[str]] = {}
 
     def cells(self) -> dict[str, tuple[Cell, ...]]:
-        """Return the cells of each page, as they stand there now."""
-        paths = sorted(self.docs.glob("*.md"))
+        """Return the cells of each page that is built, as they stand there now."""
+        paths = [self.docs / f"{name}.md" for name in self.only]
+        paths = paths or sorted(self.docs.glob("*.md"))
         return {path.stem: cells_of_text(path.read_text("utf-8")) for path in paths}
 
     def build(self, what: str, jobs: int = 2, memory: Memory | None = None) -> float:
@@ -182,7 +200,7 @@ class Book:
             {
                 "BOOK_JOBS": str(jobs),
                 "BOOK_STORE": str(built / "executed"),
-                "BOOK_PAGE": "",
+                "BOOK_PAGE": " ".join(self.only),
                 "BOOK_REPOSITORY": "",
             },
             memory=memory,
@@ -247,7 +265,10 @@ class Book:
         out.mkdir(exist_ok=True)
         settings = out / "conf.py"
         if not settings.exists():
-            settings.write_text(STOCK.format(mode=mode), "utf-8")
+            chosen = [f"{name}.md" for name in self.only] or ["**"]
+            root = self.only[0] if self.only else "index"
+            text = STOCK.format(mode=mode, root=root, chosen=chosen)
+            settings.write_text(text, "utf-8")
         seconds, said = run(
             what,
             [
@@ -481,4 +502,7 @@ def command(name: str, measure_in: Callable[[pathlib.Path, int], dict]) -> None:
 
 
 if __name__ == "__main__":
-    command("builds", lambda folder, n: measure(Book(folder / "book"), Edited(), n))
+    command(
+        "builds",
+        lambda folder, n: measure(Book(folder / "book", only=PAGES), Edited(), n),
+    )

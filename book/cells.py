@@ -25,6 +25,7 @@ DOCS = ROOT / "docs"
 
 _RECORDED = re.compile(r"""\brecorded\(["']([\w-]+)["']\)""")
 _PRINTED = re.compile(r"""\bprinted\(\s*["']([\w-]+)["']""")
+_MODULE = re.compile(r"(?:snippets|book)(?:\.\w+)+")
 # Directives that show what stands in them as it is.
 _LITERAL = ("{code", "{literalinclude", "{parsed-literal", "{raw", "{math")
 _OPTION = re.compile(r"^\s*:[\w-]+:.*$")
@@ -232,7 +233,10 @@ def made_from(sources: list[str], root: pathlib.Path = ROOT) -> set[pathlib.Path
 
 
 def _imports(source: str) -> set[str]:
-    """Name every module of ours that could be meant by an import in `source`."""
+    """Name every module of ours that could be meant in `source`.
+
+    That is by an import, or by a string that is a module's name: `python -m` takes one.
+    """
     try:
         tree = ast.parse(source)
     except SyntaxError:  # the run will say so, with the line
@@ -244,6 +248,8 @@ def _imports(source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.add(node.module)
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and _MODULE.fullmatch(str(node.value)):
+            names.add(node.value)
     ours = {name for name in names if name.split(".")[0] in ("snippets", "book")}
     return ours | {name.split(".")[0] for name in ours}
 

@@ -192,13 +192,14 @@ def test_imports_and_records_are_followed(tmp_path):
         "__init__": "",
         "a": "from snippets import b",
         "b": "import snippets.c as c",
-        "c": 'times = recorded("times")',
-        "d": "",
+        "c": 'times = recorded("times")\nprogram = ["python", "-m", "snippets.d"]',
+        "d": '"""Words about `snippets.e`."""',
+        "e": "",
     }
     for name, text in modules.items():
         (tmp_path / "snippets" / f"{name}.py").write_text(text)
     found = made_from(["if True:\n    from snippets.a import x"], tmp_path)
-    assert {path.stem for path in found} == {"__init__", "a", "b", "c", "times"}
+    assert {path.stem for path in found} == {"__init__", *"abcd", "times"}
 
 
 def test_a_page_depends_on_the_transcripts_that_it_quotes(tmp_path):
