@@ -6,7 +6,8 @@ All is measured in one run, in turns, on a copy of the repository, of which the 
 the tutorial are built: with every page that is added a turn would take longer, and what
 was measured would change. Of each time the median counts. What is not what it should be
 (a build that fails, a stock build that leaves a cell out) ends the run with its name,
-since its time would mean nothing.
+since its time would mean nothing. A run that was stopped goes on where it was, since
+it takes an hour: each turn is in the record when it ends.
 """
 
 import argparse
@@ -23,13 +24,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import nbformat
 import psutil
 
-from book import warm
-from book.bench import REPEATS, record
+from book import bench, warm
 from book.cells import Cell, cells_of_text
 from book.copies import copy
 from book.environment import ENVIRONMENT, prepare
@@ -66,6 +66,9 @@ nb_merge_streams = True
 nb_output_stderr = "remove"
 html_theme = "sphinx_book_theme"
 """
+
+# The seconds of each thing that is measured, of one turn after the other.
+Turns = Sequence[dict[str, float]]
 
 
 class Failed(Exception):
@@ -405,65 +408,109 @@ def measurements(
     }
 
 
-def measure(book: Book, edited: Edited, repeats: int) -> dict:
-    """Measure everything in turns; return the medians and what was counted.
+def measure(
+    book: Book, edited: Edited, repeats: int, kept: Turns = ()
+) -> Iterator[dict]:
+    """Measure in turns; yield after each what was found, so that a run can be stopped.
 
     Args:
       book: to build.
       edited: the files to edit.
-      repeats: how many turns.
+      repeats: how many turns there shall be.
+      kept: those that there are already.
 
     Raises:
       Failed: if something did not do what it is measured for.
     """
-    memory = Memory()
+    memory, turns = Memory(), list(kept)
     # Uncounted: it writes the byte code.
     book.cold("cold, to look at the memory", memory=memory)
-    times: dict[str, list[float]] = {}
-    for number in range(repeats):
-        for what, call in measurements(book, edited, number).items():
-            times.setdefault(what, []).append(call(what))
-            print(f"  {times[what][-1]:7.1f} s  {what}", flush=True)
-    seconds = {what: statistics.median(taken) for what, taken in times.items()}
-    cold, own = seconds["cold, two jobs"], seconds["Sphinx's own, no change"]
+    while len(turns) < repeats:
+        turn = {}
+        for what, call in measurements(book, edited, len(turns)).items():
+            turn[what] = round(call(what), 2)
+            print(f"  {turn[what]:7.1f} s  {what}", flush=True)
+        turns.append(turn)
+        yield medians(turns) | {
+            "compared": _compared(turns),
+            **_made_of(book),
+            "executed": {
+                what: len(ran) for what, ran in book.executed.items() if what in turn
+            },
+            "megabytes": {
+                "the builder": round(memory.builder),
+                "what it starts": round(memory.started),
+            },
+        }
+
+
+def _made_of(book: Book) -> dict[str, int]:
+    """Return what has to be the same for turns to be compared."""
+    return {"pages": len(book.cells()), "cells": sum(map(len, book.cells().values()))}
+
+
+def medians(turns: Turns) -> dict:
+    """Return the turns with the median of each of their times."""
+    seconds = {
+        what: round(statistics.median(turn[what] for turn in turns), 2)
+        for what in turns[0]
+    }
+    return {"seconds": seconds, "turns": [*turns]}
+
+
+def _compared(turns: Turns) -> dict[str, float]:
+    """Return medians of what is compared within each turn.
+
+    A machine that others use too may be twice as slow in the next turn.
+    """
+
+    def ratio(one: str, other: str) -> float:
+        return round(statistics.median(turn[one] / turn[other] for turn in turns), 2)
+
+    def beyond(one: str, other: str) -> float:
+        return round(statistics.median(turn[one] - turn[other] for turn in turns), 1)
+
+    own = "Sphinx's own, no change"
     return {
-        "seconds": {what: round(taken, 2) for what, taken in seconds.items()},
-        "compared": {
-            "cold, two jobs ÷ floor": round(cold / seconds["floor"], 2),
-            "cold, one job ÷ floor": round(
-                seconds["cold, one job"] / seconds["floor"], 2
-            ),
-            "cold, two jobs ÷ stock": round(cold / seconds["stock"], 2),
-            "cold, two jobs ÷ stock, -j 2": round(cold / seconds["stock, -j 2"], 2),
-            "no change, beyond Sphinx's own": round(seconds["no change"] - own, 1),
-            "a sentence, beyond Sphinx's own": round(
-                seconds["a sentence edited"] - own, 1
-            ),
-        },
-        "pages": len(book.cells()),
-        "cells": sum(map(len, book.cells().values())),
-        "executed": {
-            what: len(book.executed[what]) for what in times if what in book.executed
-        },
-        "megabytes": {
-            "the builder": round(memory.builder),
-            "what it starts": round(memory.started),
-        },
+        "cold, two jobs ÷ floor": ratio("cold, two jobs", "floor"),
+        "cold, one job ÷ floor": ratio("cold, one job", "floor"),
+        "cold, two jobs ÷ stock": ratio("cold, two jobs", "stock"),
+        "cold, two jobs ÷ stock, -j 2": ratio("cold, two jobs", "stock, -j 2"),
+        "no change, beyond Sphinx's own": beyond("no change", own),
+        "a sentence, beyond Sphinx's own": beyond("a sentence edited", own),
     }
 
 
-def write(name: str, found: dict, repeats: int) -> None:
-    """Write a record, and print it beside the targets."""
+def _circumstances() -> dict:
     tools = {tool: importlib.metadata.version(tool) for tool in ("sphinx", "myst-nb")}
+    return {"machine": bench.machine(), "versions": versions() | tools}
+
+
+def turns_kept(name: str, repeats: int, **same: int) -> Turns:
+    """Return the turns of a run that was stopped, if they were measured as it is now.
+
+    Args:
+      name: of the record.
+      repeats: how many turns make a whole run; after one, the next begins anew.
+      same: what else has to be in the record as here.
+    """
+    path = bench.RECORDED / f"{name}.json"
+    if not path.exists():
+        return ()
+    record = json.loads(path.read_text("utf-8"))
+    turns = record.get("turns", ())
+    now = _circumstances() | same
+    is_same = all(record.get(what) == value for what, value in now.items())
+    return turns if is_same and len(turns) < repeats else ()
+
+
+def write(name: str, found: dict) -> None:
+    """Write a record, and print it beside the targets."""
     targets = {
         what: limit for what, limit in TARGETS.items() if what in found["compared"]
     }
-    more = found | {
-        "versions": versions() | tools,
-        "repeats": repeats,
-        "targets": targets,
-    }
-    record(name, **more)
+    more = {"repeats": len(found["turns"]), "targets": targets}
+    bench.record(name, **found | _circumstances() | more)
     for what, value in found["compared"].items():
         limit = targets.get(what)
         judged = (
@@ -477,8 +524,8 @@ def write(name: str, found: dict, repeats: int) -> None:
             print(f"  {value:9}    {what}, {kind}")
 
 
-def command(name: str, measure_in: Callable[[pathlib.Path, int], dict]) -> None:
-    """Measure, and write a record; a failure is named, and nothing written.
+def command(name: str, measure_in: Callable[[pathlib.Path, int], Iterator]) -> None:
+    """Measure, and write a record after each turn; a failure is named, and ends it.
 
     Args:
       name: of the record.
@@ -488,21 +535,29 @@ def command(name: str, measure_in: Callable[[pathlib.Path, int], dict]) -> None:
       SystemExit: if something did not do what it is measured for.
     """
     parser = argparse.ArgumentParser()
-    parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--repeats", type=int, default=bench.REPEATS)
     repeats = parser.parse_args().repeats
     prepare()
     for variable in ("BOOK_KERNEL", "BOOK_WARM"):
         os.environ.pop(variable, None)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         try:
-            found = measure_in(pathlib.Path(folder), repeats)
+            for found in measure_in(pathlib.Path(folder), repeats):
+                write(name, found)
         except Failed as failure:
             raise SystemExit(f"make bench: {failure}") from None
-    write(name, found, repeats)
+
+
+def main() -> None:
+    """Measure the builds of the tutorial."""
+
+    def measure_in(folder: pathlib.Path, repeats: int) -> Iterator[dict]:
+        book = Book(folder / "book", only=PAGES)
+        kept = turns_kept("builds", repeats, **_made_of(book))
+        return measure(book, Edited(), repeats, kept)
+
+    command("builds", measure_in)
 
 
 if __name__ == "__main__":
-    command(
-        "builds",
-        lambda folder, n: measure(Book(folder / "book", only=PAGES), Edited(), n),
-    )
+    main()

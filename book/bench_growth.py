@@ -5,8 +5,9 @@ make bench GROWTH=1     # writes snippets/recorded/growth.json
 
 import pathlib
 import statistics
+from collections.abc import Iterator
 
-from book.bench_builds import Book, Memory, command
+from book.bench_builds import Book, Memory, Turns, command, medians, turns_kept
 
 SIZES = (10, 40, 160)
 
@@ -122,37 +123,55 @@ def chapters(count: int) -> dict[str, str]:
     return dict(zip(names, texts, strict=True))
 
 
-def measure(folder: pathlib.Path, repeats: int, sizes: tuple[int, ...] = SIZES) -> dict:
-    """Build books of several sizes cold, in turns; return medians and comparisons.
+def measure(
+    folder: pathlib.Path,
+    repeats: int,
+    kept: Turns = (),
+    sizes: tuple[int, ...] = SIZES,
+) -> Iterator[dict]:
+    """Build books of several sizes cold, in turns; yield what was found after each.
 
     Args:
       folder: for the books.
-      repeats: how many turns.
+      repeats: how many turns there shall be.
+      kept: those that there are already.
       sizes: numbers of pages; the last two are compared.
 
     Raises:
       Failed: if a build does.
     """
     books = {size: Book(folder / f"of-{size}", chapters(size)) for size in sizes}
-    times = {size: [] for size in sizes}
     memory = {size: Memory() for size in sizes}
-    for _ in range(repeats):
+    turns = list(kept)
+    of, to = sizes[-2:]
+    while len(turns) < repeats:
+        turn = {}
         for size, book in books.items():
             what = f"{size} pages"
-            times[size].append(book.cold(what, memory=memory[size]))
-            print(f"  {times[size][-1]:7.1f} s  {what}", flush=True)
-    seconds = {size: statistics.median(taken) for size, taken in times.items()}
-    of, to = sizes[-2:]
-    builders = memory[to].builder / memory[of].builder
-    return {
-        "seconds": {f"{size} pages": round(seconds[size], 2) for size in sizes},
-        "compared": {
-            f"{to} pages ÷ {of}, time": round(seconds[to] / seconds[of], 2),
-            f"{to} pages ÷ {of}, builder's memory": round(builders, 2),
-        },
-        "megabytes": {f"{size} pages": round(memory[size].builder) for size in sizes},
-    }
+            turn[what] = round(book.cold(what, memory=memory[size]), 2)
+            print(f"  {turn[what]:7.1f} s  {what}", flush=True)
+        turns.append(turn)
+        times = [turn[f"{to} pages"] / turn[f"{of} pages"] for turn in turns]
+        builders = memory[to].builder / memory[of].builder
+        yield medians(turns) | {
+            "compared": {
+                f"{to} pages ÷ {of}, time": round(statistics.median(times), 2),
+                f"{to} pages ÷ {of}, builder's memory": round(builders, 2),
+            },
+            "megabytes": {
+                f"{size} pages": round(memory[size].builder) for size in sizes
+            },
+        }
+
+
+def main() -> None:
+    """Measure how builds grow."""
+
+    def measure_in(folder: pathlib.Path, repeats: int) -> Iterator[dict]:
+        return measure(folder, repeats, turns_kept("growth", repeats))
+
+    command("growth", measure_in)
 
 
 if __name__ == "__main__":
-    command("growth", measure)
+    main()

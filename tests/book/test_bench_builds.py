@@ -42,7 +42,8 @@ def test_pages_are_counted_in_every_kind_of_build(book):
 def test_every_measurement_runs_on_a_small_book(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "RECORDED", tmp_path)
     page = GOOD.replace("print(", "from snippets import showing\nprint(")
-    found = bench_builds.measure(Book(tmp_path / "book", {"index": page}), EDITED, 1)
+    book = Book(tmp_path / "book", {"index": page})
+    (found,) = bench_builds.measure(book, EDITED, 1)
     assert all(taken > 0 for taken in found["seconds"].values())
     assert found["pages"] == found["cells"] == 1
     ran = found["executed"]
@@ -54,7 +55,8 @@ def test_every_measurement_runs_on_a_small_book(tmp_path, monkeypatch):
 def test_a_record_says_what_it_was_measured_with(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "RECORDED", tmp_path)
     compared = {"cold, one job ÷ floor": 1.4, "cold, two jobs ÷ floor": 1.0}
-    bench_builds.write("it", {"seconds": {"floor": 2.0}, "compared": compared}, 3)
+    found = {"seconds": {"floor": 2.0}, "compared": compared, "turns": [{}] * 3}
+    bench_builds.write("it", found)
     record = json.loads((tmp_path / "it.json").read_text("utf-8"))
     assert record["targets"].keys() == compared.keys()
     assert record["repeats"] == 3 and record["measured"] and record["machine"]
@@ -106,6 +108,46 @@ def test_a_failure_ends_the_run_and_records_nothing(tmp_path, monkeypatch):
     assert not list(tmp_path.glob("*.json"))
 
 
+def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
+    def measure(folder, repeats):
+        turns = [*bench_builds.turns_kept("it", repeats, pages=2)]
+        while len(turns) < repeats:
+            if turns and not goes_on:
+                raise Failed("floor: exit status 1")
+            turns.append({"floor": 1.0 + len(turns)})
+            found = bench_builds.medians(turns)
+            yield found | {"compared": {}, "pages": pages}
+
+    def record() -> dict:
+        return json.loads((tmp_path / "it.json").read_text("utf-8"))
+
+    monkeypatch.setattr(bench, "RECORDED", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["it", "--repeats", "3"])
+    monkeypatch.setattr(bench_builds, "prepare", lambda: None)
+    monkeypatch.setattr(bench_builds.os, "environ", {})
+    goes_on, pages = False, 2
+    with pytest.raises(SystemExit, match="floor: exit status 1"):
+        bench_builds.command("it", measure)
+    assert record()["repeats"] == 1 and record()["seconds"] == {"floor": 1.0}
+    goes_on = True
+    bench_builds.command("it", measure)
+    assert record()["turns"] == [{"floor": 1.0}, {"floor": 2.0}, {"floor": 3.0}]
+    assert record()["repeats"] == 3 and record()["seconds"] == {"floor": 2.0}
+    # Neither after a whole run, nor if something else was measured.
+    assert bench_builds.turns_kept("it", 3, pages=2) == ()
+    assert bench_builds.turns_kept("it", 4, pages=3) == ()
+    assert len(bench_builds.turns_kept("it", 4, pages=2)) == 3
+
+
+def test_what_is_compared_is_compared_within_a_turn():
+    slow = {what: 2.0 for what in ("floor", "stock", "stock, -j 2", "no change")}
+    slow |= {"cold, one job": 2.6, "cold, two jobs": 1.8, "a sentence edited": 2.9}
+    slow |= {"Sphinx's own, no change": 1.5}
+    quick = {what: taken / 2 for what, taken in slow.items()}
+    assert bench_builds._compared([slow, quick, slow])["cold, one job ÷ floor"] == 1.3
+    assert bench_builds._compared([slow])["a sentence, beyond Sphinx's own"] == 1.4
+
+
 def test_each_edit_gives_another_text_and_spares_the_rest():
     edits = [bench_builds.a_cell(GOOD, n) for n in (1, 2)]
     edits += [bench_builds.a_module(GOOD, n) for n in (1, 2)]
@@ -117,7 +159,7 @@ def test_each_edit_gives_another_text_and_spares_the_rest():
 
 
 def test_books_that_grow_build_and_are_compared(tmp_path):
-    found = bench_growth.measure(tmp_path, 1, sizes=(1, 2))
+    (found,) = bench_growth.measure(tmp_path, 1, sizes=(1, 2))
     assert set(found["seconds"]) == {"1 pages", "2 pages"}
     assert set(found["compared"]) == {
         "2 pages ÷ 1, time",
