@@ -12,7 +12,7 @@ import threading
 import urllib.parse
 from collections.abc import Iterator
 
-CHROMIUM = os.environ.get("BOOK_CHROMIUM") or shutil.which("chromium")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 
 # No requests of the browser's own, and no sandbox, which containers do not allow.
 FLAGS = [

@@ -13,7 +13,7 @@ from book.chromium import CHROMIUM, FLAGS, serving
 def pytest_collection_modifyitems(items) -> None:
     """Skip these tests, with the reason, where there is no Chromium."""
     if CHROMIUM is None:
-        reason = "no chromium on PATH (apt install chromium; or set BOOK_CHROMIUM)"
+        reason = "no chromium on PATH (apt install chromium; or set CHROMIUM)"
         for item in items:
             if item.path.parent.name == "browser":
                 item.add_marker(pytest.mark.skip(reason=reason))
