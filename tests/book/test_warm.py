@@ -103,7 +103,9 @@ pathlib.Path({folder!r}, str(os.getpid())).touch()
 pathlib.Path({folder!r}, str(child.pid)).touch()
 time.sleep(600)"""
 
-BUILD = """import sys
+# `make test &` has its processes ignore what Ctrl-C sends.
+BUILD = """import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from book import environment
 environment.prepare()
 from book.running import run_pages
