@@ -8,6 +8,15 @@ from tests.browser.waiting import until
 
 SIZES = {"wide": (1400, 900), "narrow": (360, 740)}
 
+# Pictures whose place is higher or wider than they are.
+STRETCHED = """
+[...document.querySelectorAll("article img")].filter((picture) => {
+  const style = getComputedStyle(picture);
+  const shown = parseFloat(style.width) / parseFloat(style.height);
+  const drawn = picture.getAttribute("width") / picture.getAttribute("height");
+  return !(Math.abs(shown / drawn - 1) < 0.02);
+}).map((picture) => picture.alt)
+"""
 OVERFLOWING = """
 [...document.querySelectorAll("div.highlight pre")]
   .filter(block => block.offsetParent && block.scrollWidth > block.clientWidth)
@@ -102,6 +111,7 @@ def test_a_page_fits_and_nothing_stands_in_the_way(opened, size, theme):
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
     assert opened.evaluate(SEARCH_FIELDS) == 1
     assert opened.evaluate(UNREADABLE) == []
+    assert opened.evaluate(STRETCHED) == []
     if size == "wide":
         assert opened.evaluate(OVERFLOWING) == []
     assert found_by_axe(opened, COLOURS if theme == "dark" else ()) == []
