@@ -25,7 +25,7 @@ def no_forks(monkeypatch):
     monkeypatch.setattr(judging, "_in_a_fork", judging._in_a_new_python)
 
 
-def test_a_lie_of_each_kind_is_caught(built):
+def test_a_few_lies_are_caught(built):
     run = subprocess.run(
         [sys.executable, "-m", "tests.mutants", "--sample"],
         cwd=ROOT,
@@ -40,6 +40,7 @@ def test_a_lie_of_each_kind_is_caught(built):
     assert by_kind.pop("no lie") == (0, 1)
     assert set(by_kind) == set(KINDS)
     assert all(caught == n > 0 for caught, n in by_kind.values())
+    assert sum(n for _, n in by_kind.values()) >= 15
 
 
 def test_there_are_enough_lies_and_few_of_the_easy_ones(told):

@@ -64,12 +64,13 @@ def repeats() -> list[Lie]:
 
 
 def sample(told: list[Lie]) -> list[Lie]:
-    """Return a lie of each kind, on a page that runs in a moment."""
+    """Return a few lies of each kind, on pages that run in a moment."""
     chosen = []
     for kind in dict.fromkeys(lie.kind for lie in told):
         # A lie in prose runs no cell, so that one may be on any page.
         quick = (lie for lie in told if kind in PROSE or lie.page in QUICK)
-        chosen += [lie for lie in quick if lie.kind == kind][:1]
+        of_kind = [lie for lie in quick if lie.kind == kind]
+        chosen += of_kind[: 1 if kind in ("upstream", NO_LIE) else 2]
     return chosen
 
 
