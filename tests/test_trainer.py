@@ -1,7 +1,10 @@
 """What the chapter *trainer* only shows: its step is plain Flax and optax."""
 
 import functools
+import json
 import pathlib
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import jax
@@ -166,3 +169,31 @@ def test_the_measured_steps_ask_for_what_their_names_say(monkeypatch):
         "with both, and computed": {"return_losses", "return_metrics"},
     }
     assert computed == ["with both, and computed"]
+
+
+RECORDED = """
+import json, os, time
+import jax, psutil
+
+def cost():
+    memory, started = psutil.Process().memory_info().rss, time.perf_counter()
+    for _ in range(1_000_000):
+        (lambda: None)()
+    return psutil.Process().memory_info().rss - memory, time.perf_counter() - started
+
+usual = cost()
+jax.profiler.start_trace("trace")
+print(json.dumps([usual, cost()]), flush=True)
+os._exit(0)  # and write no trace
+"""
+
+
+def test_a_profiler_that_is_on_costs_time_and_memory(tmp_path):
+    """In a new process: an older one may have memory to spare."""
+    command = [sys.executable, "-c", RECORDED]
+    said = subprocess.run(
+        command, cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    usual, recorded = json.loads(said.stdout)
+    assert recorded[0] > usual[0] + 40e6
+    assert recorded[1] > usual[1]
