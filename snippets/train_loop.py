@@ -401,32 +401,6 @@ def read_back(
     return Picture(figure, "\n".join(f"{n}: {a:.4g} → {b:.4g}" for n, a, b in ends))
 
 
-def single_and_mean(
-    losses: list[float], single: dict[int, float], means: dict[int, float]
-) -> Picture:
-    """Draw the loss of each step, what a trainer logs of it, and what `own_loop` logs.
-
-    Args:
-      losses: the loss of each step.
-      single: by logged step, the loss of that step.
-      means: by logged step, the mean since the last one.
-    """
-    figure = Figure(figsize=(7, 3.4))
-    axes = figure.subplots()
-    axes.plot(losses, color=GREY, alpha=0.5, linewidth=1, label="every step")
-    axes.plot(
-        list(single), list(single.values()), "o-", color=BLUE, label="logged", ms=3
-    )
-    axes.plot(list(means), list(means.values()), "o-", color=ORANGE, label="mean", ms=3)
-    axes.set_yscale("log")
-    axes.set_xlabel("step")
-    axes.set_ylabel("loss (log scale)")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
-    lines = [f"{s}: logged {single[s]:.4f}, mean {means[s]:.4f}" for s in single]
-    return Picture(figure, "\n".join(lines))
-
-
 class Noisy(nn.Module):
     """The model of the experiment, on inputs with noise from a stream of its own.
 

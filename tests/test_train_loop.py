@@ -38,7 +38,6 @@ from snippets.train_loop import (
     read_back,
     record,
     rounds,
-    single_and_mean,
     stages,
     timeline,
     two_losses,
@@ -292,12 +291,3 @@ def test_the_pictures_show_their_curves():
     drawn = [list(line.get_ydata()) for line in (*upper.lines, *lower.lines)]
     assert drawn == [[1.0, 0.5], [1.1, 0.4], [0.01, 0.009]]
     assert "training: 1 → 0.5" in repr(picture)
-
-    picture = single_and_mean([1.0, 0.5, 0.25], {0: 1.0, 2: 0.25}, {0: 1.0, 2: 0.375})
-    lines = picture.figure.axes[0].lines
-    assert [list(line.get_ydata()) for line in lines] == [
-        [1.0, 0.5, 0.25],
-        [1.0, 0.25],
-        [1.0, 0.375],
-    ]
-    assert repr(picture).splitlines()[1] == "2: logged 0.2500, mean 0.3750"
