@@ -16,7 +16,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient
 from packaging.requirements import Requirement
 
-from book.cells import ROOT, cells, made_from, pages
+from book.cells import ROOT, cells, environment_of, made_from, pages
 from book.environment import ENVIRONMENT
 from book.pins import pins
 from book.take_away import outputs
@@ -128,7 +128,9 @@ def test_no_claim_is_taken_along(page, notebook, root):
             assert line.removeprefix("% ") not in text
 
 
-def test_the_first_cells_say_where_it_is_from_and_write_what_it_needs(notebook, root):
+def test_the_first_cells_say_where_it_is_from_and_write_what_it_needs(
+    page, notebook, root
+):
     origin, write, prepare = notebook.cells[:FIRST]
     assert "Kauldron, Executed" in origin.source and "kauldron 1.4.4" in origin.source
     for path in re.findall(r'^write\("(.*?)", ', write.source, re.M):
@@ -144,8 +146,10 @@ def test_the_first_cells_say_where_it_is_from_and_write_what_it_needs(notebook, 
         (version,) = Requirement(line).specifier
         assert version.operator == "=="
     assert not {"ipython", "ipykernel", "sphinx"} & {Requirement(x).name for x in lines}
+    text = (root / f"docs/{page}.md").read_text("utf-8")
+    environment = ENVIRONMENT | environment_of(text)
     for name in ("JAX_PLATFORMS", "XLA_FLAGS", "TQDM_DISABLE"):
-        assert f'"{name}": "{ENVIRONMENT[name]}"' in prepare.source
+        assert f'"{name}": "{environment[name]}"' in prepare.source
 
 
 @pytest.mark.parametrize("colab", [False, True])

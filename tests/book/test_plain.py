@@ -28,6 +28,7 @@ def test_the_overview_has_the_form_that_llmstxt_org_describes(out):
         "## Begin",
         "## Parts that fit together",
         "## Training",
+        "## In depth",
         "## In the end",
     ]
 

@@ -67,8 +67,9 @@ def sample(told: list[Lie]) -> list[Lie]:
     """Return a few lies of each kind, on pages that run in a moment."""
     chosen = []
     for kind in dict.fromkeys(lie.kind for lie in told):
-        # A lie in prose runs no cell, so that one may be on any page.
-        quick = (lie for lie in told if kind in PROSE or lie.page in QUICK)
+        # A lie in prose runs no cell, nor does a page that is gone: on any page, then.
+        anywhere = kind in PROSE or kind == "a deleted page"
+        quick = (lie for lie in told if anywhere or lie.page in QUICK)
         of_kind = [lie for lie in quick if lie.kind == kind]
         chosen += of_kind[: 1 if kind in ("upstream", NO_LIE) else 2]
     return chosen
