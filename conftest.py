@@ -25,7 +25,7 @@ from book import documents  # noqa: E402
 settings.register_profile("book", derandomize=True)
 settings.load_profile("book")
 
-pytest_plugins = ["pytester"]
+pytest_plugins = ["pytester", "tests.building"]
 pytest_collect_file = documents.collect
 
 

@@ -125,6 +125,32 @@ class _Client(NotebookClient):
             raise Fault("a cell that ends its interpreter")
 
 
+# Names the folder in which the tests keep what kernels compile, so that pytest, which
+# runs the same cells, need not compile it again.
+COMPILED = "BOOK_COMPILED"
+
+
+def _give_compiled(compiled: str) -> None:
+    """Add what a kernel has compiled to the folder of the tests, if there is one."""
+    if folder := os.environ.get(COMPILED):
+        pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+        _link(pathlib.Path(compiled), pathlib.Path(folder))
+
+
+def take_compiled(folder: pathlib.Path) -> None:
+    """Add what kernels have compiled, for the tests, to the folder of a process."""
+    if (kept := pathlib.Path(os.environ.get(COMPILED, ""))).is_absolute():
+        _link(kept, folder)
+
+
+def _link(source: pathlib.Path, target: pathlib.Path) -> None:
+    # JAX writes a file in its place, where another process could read half of it; a
+    # link is there at once. JAX never changes a file.
+    for path in source.glob("*-cache"):
+        with contextlib.suppress(FileExistsError):
+            (target / path.name).hardlink_to(path)
+
+
 async def _run_page(
     text: str, name: str, manager: type[IpcKernelManager]
 ) -> tuple[nbformat.NotebookNode, str | None]:
@@ -166,6 +192,7 @@ async def _run_page(
             if manager is WarmKernelManager:
                 raise warm.WarmKernelsFailed(str(error)) from error
             return notebook, f"{name}:1: no kernel: {error}"
+        _give_compiled(compiled)
     # A progress bar that is switched off still leaves an empty widget, whose id is
     # another one in every run.
     for cell in notebook.cells:

@@ -20,12 +20,13 @@ NOISE = {
 }
 
 
-@pytest.fixture(params=pages())
+# Read once for all tests of a page, which change nothing in it.
+@pytest.fixture(scope="module", params=pages())
 def page(request) -> str:
     return request.param
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def html(page, built) -> BeautifulSoup:
     return BeautifulSoup(
         (built[1] / "html" / f"{page}.html").read_text("utf-8"), "html.parser"

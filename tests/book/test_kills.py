@@ -162,8 +162,8 @@ def survive(book: SmallBook, times: int, cold: bool) -> None:
 
 
 def test_a_killed_build_leaves_nothing_behind(small_book):
-    survive(small_book, 3, cold=True)
-    survive(small_book, 2, cold=False)
+    survive(small_book, 2, cold=True)
+    survive(small_book, 1, cold=False)
 
 
 @pytest.mark.proof

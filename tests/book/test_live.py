@@ -66,11 +66,12 @@ class Live:
 
 @pytest.fixture
 def live(marked, built, copy_of_book, tmp_path):
-    """`make live` on a copy of the book, whose pages have all run before."""
+    """`make live` on a copy of the book; three of its pages, which have run before."""
     folder, log = copy_of_book(), tmp_path / "log"
     store = tmp_path / "store"
     shutil.copytree(os.environ["BOOK_STORE"], store)
     environment = marked | {"BROWSER": "true", "BOOK_STORE": str(store)}
+    environment["BOOK_PAGE"] = "index konfig refs"
     environment.pop("BOOK_WARM", None)
     with log.open("w") as file:
         process = subprocess.Popen(

@@ -73,7 +73,7 @@ def test_a_kind_with_too_few_places_is_no_secret():
 
 
 def test_a_run_of_nothing_is_no_verdict(told, monkeypatch, tmp_path):
-    monkeypatch.setattr(judging, "tests_of", lambda lie: ["tests/conftest.py"])
+    monkeypatch.setattr(judging, "tests_of", lambda lie: ["tests/building.py"])
     claim = next(lie for lie in told if lie.kind == "a claim")
     with pytest.raises(judging.Broken, match="pytest ended with 5"):
         judging.judge(claim, tmp_path)

@@ -13,9 +13,9 @@ REPOSITORY = "https://example.org/book"
 
 @pytest.fixture(scope="module")
 def with_repository(root, build, serve, tmp_path_factory):
-    """Return the address of a book that knows its repository."""
+    """Return the address of a page that knows its repository."""
     out = tmp_path_factory.mktemp("repository")
-    run = build(root, out, repository=REPOSITORY)
+    run = build(root, out, page="refs", repository=REPOSITORY)
     assert run.returncode == 0, run.stderr
     with serve(out / "html") as address:
         yield address

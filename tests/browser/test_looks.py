@@ -1,5 +1,8 @@
 """The shortened style sheet: pages look as they do with the whole ones."""
 
+import pathlib
+import shutil
+
 import pytest
 
 STYLES = """
@@ -15,12 +18,20 @@ STYLES = """
 
 
 @pytest.fixture(scope="module")
-def whole(root, build, tmp_path_factory) -> str:
-    """Return the address of the book with all that the theme brings."""
-    out = tmp_path_factory.mktemp("whole")
-    run = build(root, out, "-D", "book_shake=0")
+def whole(root, build, built, tmp_path_factory) -> str:
+    """Return the address of the book with all that the theme brings.
+
+    That is in one file, and the same for any page.
+    """
+    out, copy = tmp_path_factory.mktemp("one page"), tmp_path_factory.mktemp("whole")
+    run = build(root, out, "-D", "book_shake=0", page="refs")
     assert run.returncode == 0, run.stderr
-    return (out / "html").as_uri()
+    shutil.copytree(built[1] / "html", copy / "html")
+    sheet = pathlib.Path("html", "_static", "site.css")
+    before = (copy / sheet).stat().st_size
+    shutil.copy(out / sheet, copy / sheet)
+    assert (copy / sheet).stat().st_size > 2 * before
+    return (copy / "html").as_uri()
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1400), ("dark", 360)])

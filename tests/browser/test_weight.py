@@ -46,11 +46,11 @@ def test_nothing_moves_while_a_page_loads(browser, built, site, size):
         context.add_init_script(WATCH)
         page = context.new_page()
         # What comes late moves what stands below it, unless its place is kept free.
-        page.route("**/_images/*", lambda route: (time.sleep(0.3), route.continue_()))
-        page.route("**/site.js*", lambda route: (time.sleep(0.2), route.continue_()))
+        page.route("**/_images/*", lambda route: (time.sleep(0.1), route.continue_()))
+        page.route("**/site.js*", lambda route: (time.sleep(0.1), route.continue_()))
         for name in pages(built[1] / "html"):
             page.goto(f"{site.address}/{name}.html", wait_until="load")
-            page.wait_for_timeout(300)
+            page.wait_for_timeout(150)
             # Below this nobody sees it; browsers call a tenth good.
             if (shift := page.evaluate("watched.shift")) > 0.001:
                 moved[name] = shift

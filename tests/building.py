@@ -1,4 +1,8 @@
-"""Builds the book once for all tests that look at what was built."""
+"""Builds the book once for all tests that look at what was built.
+
+A plugin of all of pytest, since pages too gain from it: what their kernels have
+compiled need not be compiled a second time.
+"""
 
 import os
 import pathlib
@@ -10,7 +14,10 @@ from collections.abc import Callable
 import filelock
 import pytest
 
-from book import copies, warm
+from book import copies, running, warm
+
+# Whether a test has begun, and the file that the last one was of.
+BEGUN, LAST = pytest.StashKey[bool](), pytest.StashKey[pathlib.Path]()
 
 
 def sphinx(
@@ -70,7 +77,25 @@ def store_of_the_tests(shared):
     given = os.environ.get("BOOK_STORE_OF_TESTS")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BOOK_STORE", given or str(shared / "executed"))
+        patch.setenv(running.COMPILED, str(shared / "compiled"))
         yield
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_setup(item) -> None:
+    """Build before all else, if any test of this session needs the book.
+
+    Then hand what the kernels have compiled to each file that begins.
+    """
+    stash, request = item.config.stash, getattr(item, "_request", None)
+    if request and BEGUN not in stash:
+        stash[BEGUN] = True
+        fixtures = [getattr(each, "fixturenames", ()) for each in item.session.items]
+        if any("built" in names for names in fixtures):
+            request.getfixturevalue("built")
+    if item.path != stash.get(LAST, None):
+        stash[LAST] = item.path
+        running.take_compiled(pathlib.Path(os.environ["JAX_COMPILATION_CACHE_DIR"]))
 
 
 @pytest.fixture(scope="session")
@@ -99,7 +124,9 @@ def copy_of_book(tmp_path_factory) -> Callable[[], pathlib.Path]:
 
 
 @pytest.fixture(scope="session")
-def built(root, build, shared) -> tuple[subprocess.CompletedProcess, pathlib.Path]:
+def built(
+    root, build, shared, store_of_the_tests
+) -> tuple[subprocess.CompletedProcess, pathlib.Path]:
     """Return the finished build of the book and the folder that it wrote to.
 
     The process that needs it first builds it for all. ``BOOK_PAGE`` builds that page
