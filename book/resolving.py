@@ -80,6 +80,9 @@ def resolve(name: str) -> object:
             )
         return resolve(".".join([bare()[first], *rest]))
     so_far = ALIASES[first]
+    if first == "kd" and rest:
+        # In 1.4.4 `kd.export` is a circular import as long as nothing else has asked.
+        importlib.import_module("kauldron.train")
     found = importlib.import_module(so_far)
     for part in rest:
         try:

@@ -3,6 +3,7 @@
 import dataclasses
 
 import flax.struct
+import jax
 import numpy as np
 from kauldron import kontext
 from matplotlib.figure import Figure
@@ -79,6 +80,26 @@ def evaluate(metric, context) -> float:
     """
     values = kontext.resolve_from_keyed_obj(context, metric, func=metric.get)
     return metric.get(**values)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Mean:
+    """The mean of each of some tensors, which a tree of keys leads to.
+
+    Attributes:
+      tensors: paths of float arrays, in any nesting of dicts and lists.
+    """
+
+    tensors: kontext.KeyTree[dict[str, np.ndarray]]
+
+    def __call__(self, context: kontext.Context) -> dict[str, float]:
+        """Return the means, in the form of the keys.
+
+        >>> Mean(tensors={"l": "preds.logits"})(context())
+        {'l': 0.1}
+        """
+        found = kontext.resolve_from_keyed_obj(context, self)["tensors"]
+        return jax.tree.map(lambda tensor: round(float(tensor.mean()), 4), found)
 
 
 @dataclasses.dataclass

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from kauldron import kontext
 
-from snippets.kontext import Agreement, context, draw_path, evaluate
+from snippets.kontext import Agreement, Mean, context, draw_path, evaluate
 
 names = st.from_regex(r"[a-z_]{1,6}", fullmatch=True).filter(
     lambda s: not hasattr(dict, s)
@@ -166,3 +166,69 @@ def test_the_picture_shows_every_part_of_the_context():
 def test_a_path_that_is_none_is_refused(path):
     with pytest.raises(Exception, match="Could not parse path"):
         kontext.get_by_path(context(), path)
+
+
+inner = st.sampled_from("abc")
+trees = st.recursive(
+    st.dictionaries(st.sampled_from("xyz"), st.integers(), min_size=1, max_size=3),
+    lambda below: st.dictionaries(inner, below, min_size=1, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(tree=trees, name=st.sampled_from("xyz"))
+@settings(max_examples=100, deadline=None)
+def test_two_stars_keep_what_ends_so_and_its_way(tree, name):
+    flat = kontext.flatten_with_path(tree)
+    fits = {path: x for path, x in flat.items() if path.split(".")[-1] == name}
+    kept = kontext.filter_by_path(tree, f"**.{name}")
+    if fits:
+        assert kontext.flatten_with_path(kept) == fits
+    else:
+        assert type(kept) is object
+    assert kontext.flatten_with_path(tree) == flat
+
+
+@given(tree=trees, prefix=st.sampled_from("abc"))
+@settings(max_examples=50, deadline=None)
+def test_options_change_the_spelling_only(tree, prefix):
+    flat = kontext.flatten_with_path(tree)
+    prefixed = kontext.flatten_with_path(tree, prefix=prefix)
+    assert prefixed == {f"{prefix}.{path}": x for path, x in flat.items()}
+    slashes = kontext.flatten_with_path(tree, separator="/")
+    assert slashes == {path.replace(".", "/"): x for path, x in flat.items()}
+
+
+glob_steps = st.sampled_from(["*", "**", "a", "bc", "[0]", "['d-e']"])
+
+
+@given(steps=st.lists(glob_steps, min_size=1, max_size=5))
+@settings(max_examples=60, deadline=None)
+def test_a_pattern_is_spelt_as_it_was_read(steps):
+    text = "".join(step if step[0] == "[" else f".{step}" for step in steps)
+    pattern = kontext.GlobPath.from_str(text.removeprefix("."))
+    assert kontext.GlobPath.from_str(str(pattern)) == pattern
+    assert len(pattern) == len(steps)
+    stars = [step in ("*", "**") for step in steps]
+    before = stars.index(True) if any(stars) else len(steps)
+    assert len(pattern.first_non_glob_parent) == before
+
+
+def test_a_tree_of_keys_is_resolved_in_its_form():
+    ctx = context()
+    keys = {"a": ["batch.label", {"b": "preds.logits"}], "c": "batch.image"}
+    found = kontext.resolve_from_keypaths(ctx, keys)
+    assert found["a"][0] is ctx["batch"]["label"]
+    assert found["a"][1]["b"] is ctx["preds"]["logits"]
+    assert Mean(tensors=keys)(ctx)["a"] == [3.0, {"b": 0.1}]
+    assert kontext.is_key_annotated(Mean) and not kontext.is_key_annotated(context)
+    with pytest.raises(KeyError, match=r"'a\[1\]\.b'"):
+        kontext.resolve_from_keypaths(ctx, {"a": ["batch.label", {"b": "nope"}]})
+
+
+def test_a_star_writes_where_it_cannot_filter():
+    tree = {"a": {"x": 1}, "b": {}}
+    with pytest.raises(KeyError):
+        kontext.filter_by_path(tree, "*.x")
+    assert kontext.GlobPath.from_str("*.x").set_in(tree, 2) == ["a.x", "b.x"]
+    assert tree == {"a": {"x": 2}, "b": {"x": 2}}
