@@ -29,6 +29,7 @@ def test_the_overview_has_the_form_that_llmstxt_org_describes(out):
         "## Parts that fit together",
         "## Training",
         "## In depth",
+        "## From elsewhere",
         "## In the end",
     ]
 

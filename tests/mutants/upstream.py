@@ -655,4 +655,63 @@ PATCHES: tuple[Patch, ...] = (
         page="export",
         why="one file serves any number of rows",
     ),
+    Patch(
+        module="kauldron.train.train_loop",
+        before="if not jax.config.jax_disable_jit and not jax.config",
+        after="if not jax.config",
+        page="debugging",
+        why="the guard of the loop sleeps under `disable_jit`",
+    ),
+    Patch(
+        module="kauldron.data.utils",
+        before="    final_shape = _make_concrete_shape(spec.shape)\n"
+        "    return jnp.empty(final_shape, dtype)\n",
+        after="    final_shape = _make_concrete_shape(spec.shape)\n"
+        "    return jnp.ones(final_shape, dtype)\n",
+        page="debugging",
+        why="a model is initialised with a batch of zeros",
+    ),
+    # From elsewhere.
+    Patch(
+        module="kauldron.data.in_memory",
+        before="rng = rng.jumped(epoch)",
+        after="rng = rng.jumped(epoch + 1)",
+        page="from-flax-and-optax",
+        why="each epoch is shuffled as the script does it",
+    ),
+    Patch(
+        module="kauldron.train.rngs_lib",
+        before="key='init',",
+        after="key='start',",
+        page="from-flax-and-optax",
+        why="first parameters are drawn with a key of seed, stream and `init`",
+    ),
+    Patch(
+        module="kauldron.checkpoints.partial_loader",
+        before="self._partial_restore(state, ('params', 'collections'))",
+        after="self._partial_restore(state, ('collections',))",
+        page="fine-tune",
+        why="the encoder is loaded from the pretrained run",
+    ),
+    Patch(
+        module="kauldron.optim._masks",
+        before="any(bool(p.search(path_str)) for p in pattern_regexes)",
+        after="all(not p.search(path_str) for p in pattern_regexes)",
+        page="fine-tune",
+        why="`select` chooses what is trained, not all the rest",
+    ),
+    Patch(
+        module="kauldron.modules.input_embeddings",
+        before="padding='VALID',",
+        after="padding='SAME',",
+        page="models",
+        why="patches that do not fill the image leave its edge out",
+    ),
+    Patch(
+        module="kauldron.random.random",
+        before="    return self.split(1)[0]\n",
+        after="    return self.split(2)[1]\n",
+        page="models",
+        why="`next()` is the first half of a split",
+    ),
 )

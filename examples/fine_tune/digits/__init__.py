@@ -1,0 +1,1 @@
+"""Fine-tuning a classifier of handwritten digits with Kauldron."""
