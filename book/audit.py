@@ -200,7 +200,11 @@ def main() -> None:
     parser.add_argument("--html", type=pathlib.Path, default=HTML)
     parser.add_argument("--record", type=pathlib.Path, default=RECORD)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--page", action="append", help="only this; repeat for more")
+    parser.add_argument(
+        "--page",
+        action="append",
+        help="only this, and keep the others as recorded; repeat for more",
+    )
     parser.add_argument("--quick", action="store_true", help="leave out Lighthouse")
     options = parser.parse_args()
 
@@ -233,13 +237,17 @@ def main() -> None:
         print("the Nu checker finds:", *(errors or ["nothing"]), sep="\n  ")
     if not modules and not options.quick:
         print("no npm here: Lighthouse and the Nu checker were left out")
-    record = {
+    measured = {
         "measured": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": machine(),
         "browser": f"Chromium {version}",
-        **opinion,
-        "pages": found,
     }
+    if options.page:
+        record = json.loads(options.record.read_text("utf-8"))
+        found = {page: costs | measured for page, costs in found.items()}
+        record["pages"] = dict(sorted((record["pages"] | found).items()))
+    else:
+        record = {**measured, **opinion, "pages": found}
     options.record.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 

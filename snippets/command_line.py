@@ -127,7 +127,7 @@ def run_cli(*arguments: str) -> tuple[str, str]:
     """
     program = [sys.executable, "-c", _BOTH, *arguments]
     run = subprocess.run(program, check=True, capture_output=True, text=True)
-    text = re.sub(r"[^\s']*/kauldron_\w+", "/tmp/kauldron_…", run.stdout)
+    text = re.sub(r"[^\s']*/kauldron_\w+", "…/kauldron_…", run.stdout)
     text = text.replace(with_args.__file__, "with_args.py")
     released, _, mended = text.partition("---\n")
     return released.rstrip(), mended.rstrip()

@@ -249,7 +249,7 @@ def trained() -> kd.train.Trainer:
 def small(workdir: pathlib.Path | str = "run") -> konfig.ConfigDict:
     """Return the small experiment as a config, for one step and with a checkpointer.
 
-    >>> small("/tmp/run").num_train_steps
+    >>> small("run").num_train_steps
     1
     """
     cfg = sweep.get_config()
@@ -287,6 +287,18 @@ def from_command_line(code: str, typed: str) -> konfig.ConfigDict:
         if other is not None:
             sys.modules["cfg_config"] = other
 
+
+# The config file that the page about its arguments takes for granted.
+WITH_ARGUMENTS = """
+import dataclasses
+from kauldron import konfig
+@dataclasses.dataclass(kw_only=True, frozen=True)
+class ConfigArgs:
+    dataset_name: str = 'mnist'
+    sizes: dict = dataclasses.field(default_factory=lambda: {"a": 1, "b": 2})
+def get_config(args: ConfigArgs = ConfigArgs()):
+    return konfig.ConfigDict({"name": args.dataset_name, "sizes": args.sizes})
+"""
 
 # The names that an official page takes for granted, as code.
 READY = {
@@ -381,17 +393,8 @@ from snippets.data import Digits
 import dataclasses
 from kauldron import kd, konfig
 from snippets.upstream_drift import from_command_line
-FILE = '''
-import dataclasses
-from kauldron import konfig
-@dataclasses.dataclass(kw_only=True, frozen=True)
-class ConfigArgs:
-    dataset_name: str = 'mnist'
-    sizes: dict = dataclasses.field(default_factory=lambda: {"a": 1, "b": 2})
-def get_config(args: ConfigArgs = ConfigArgs()):
-    return konfig.ConfigDict({"name": args.dataset_name, "sizes": args.sizes})
-'''
-""",
+"""
+    + f"FILE = {WITH_ARGUMENTS!r}\n",
     "kauldron/konfig/docs/demo.ipynb": """
 import re
 from flax import linen as nn
@@ -680,12 +683,12 @@ trainer = konfig.resolve(cfg)
         why="a trainer needs data, a model and an optimizer.",
         old="""
 cfg = kd.train.Trainer()
-cfg.workdir = "/tmp/"
+cfg.workdir = "runs/first"
 trainer = konfig.resolve(cfg)
 """,
         new="""
 cfg = kd.train.Trainer()
-cfg.workdir = "/tmp/"
+cfg.workdir = "runs/first"
 cfg.train_ds = experiment.training_data()
 cfg.model = experiment.MLP()
 cfg.optimizer = optax.adam(1e-2)
