@@ -16,6 +16,9 @@ import pytest
 
 from book import copies, running, warm
 
+# Where JAX keeps what this process compiles. Read now, as a test may take it away.
+FOLDER = pathlib.Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
+
 # Whether a test has begun, and the file that the last one was of.
 BEGUN, LAST = pytest.StashKey[bool](), pytest.StashKey[pathlib.Path]()
 
@@ -95,7 +98,7 @@ def pytest_runtest_setup(item) -> None:
             request.getfixturevalue("built")
     if item.path != stash.get(LAST, None):
         stash[LAST] = item.path
-        running.take_compiled(pathlib.Path(os.environ["JAX_COMPILATION_CACHE_DIR"]))
+        running.take_compiled(FOLDER)
 
 
 @pytest.fixture(scope="session")

@@ -122,7 +122,7 @@ def test_a_page_fits_and_nothing_stands_in_the_way(opened, size, theme):
 
 
 @pytest.mark.parametrize(
-    ("where", "finds"), [("div.highlight pre span", UNREADABLE), ("article p", None)]
+    ("where", "finds"), [("div.highlight pre span.n", UNREADABLE), ("article p", None)]
 )
 def test_pale_words_are_found_in_code_and_in_text(browser, addresses, where, finds):
     page = browser.new_page(viewport={"width": 1400, "height": 900})
