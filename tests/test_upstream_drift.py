@@ -10,6 +10,7 @@ from snippets.upstream_drift import (
     BLOCKS,
     PAIRS,
     READY,
+    WITH_ARGUMENTS,
     Outcome,
     Pair,
     difference,
@@ -157,6 +158,7 @@ def test_what_the_pairs_stand_on():
     assert (cfg.workdir, cfg.num_train_steps) == ("here", 1)
     file = "from kauldron import konfig\ndef get_config():\n"
     file += "    return konfig.ConfigDict({'a': 1, 'b': 2})\n"
-    args = READY["kauldron/konfig/README.md"].partition("FILE = '''")[2][:-5]
-    assert from_command_line(args, "--cfg.__args__.dataset_name=b").name == "b"
+    assert (
+        from_command_line(WITH_ARGUMENTS, "--cfg.__args__.dataset_name=b").name == "b"
+    )
     assert dict(from_command_line(file, "--cfg.a=3 --cfg.b=4")) == {"a": 3, "b": 4}
