@@ -147,7 +147,8 @@ def _link(source: pathlib.Path, target: pathlib.Path) -> None:
     # JAX writes a file in its place, where another process could read half of it; a
     # link is there at once. JAX never changes a file.
     for path in source.glob("*-cache"):
-        with contextlib.suppress(FileExistsError):
+        # It may be there, or on another disk; then it is compiled again.
+        with contextlib.suppress(OSError):
             (target / path.name).hardlink_to(path)
 
 

@@ -10,16 +10,15 @@ import linecache
 import pathlib
 import re
 import shlex
-import sys
 import tempfile
 import textwrap
 import zlib
-from unittest import mock
 
 from kauldron import kd, konfig
 from typeguard import TypeCheckError
 
 from snippets import experiment, sweep
+from snippets.command_line import read
 
 # The pages whose blocks were run, and how many blocks of Python each holds at the tag
 # v1.4.4: fences counted on GitHub, cells of code in the notebook.
@@ -274,18 +273,10 @@ def from_command_line(code: str, typed: str) -> konfig.ConfigDict:
     >>> from_command_line(code, "--cfg.seed=3").seed
     3
     """
-    # A second file of that name would be loaded into the module of the first.
-    other = sys.modules.pop("cfg_config", None)
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "config.py"
-            file.write_text(textwrap.dedent(code), "utf-8")
-            with mock.patch.object(sweep, "__file__", str(file)):
-                return sweep.parse(*shlex.split(typed))
-    finally:
-        sys.modules.pop("cfg_config", None)
-        if other is not None:
-            sys.modules["cfg_config"] = other
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "config.py"
+        file.write_text(textwrap.dedent(code), "utf-8")
+        return read(f"--cfg={file}", *shlex.split(typed))
 
 
 # The config file that the page about its arguments takes for granted.

@@ -1,12 +1,10 @@
 """What the chapter *fine-tune* only shows: its project is a folder that works alone."""
 
-import importlib.metadata
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import tomllib
 
 import jax
 import numpy as np
@@ -21,34 +19,6 @@ import snippets.fine_tune_pretrain as pretrain
 from snippets import fine_tune
 from snippets.fine_tune import EXAMPLE, as_before, bars, begun, loaded, sizes
 from snippets.trainer import scalars
-
-MODULES = ("data", "finetune", "metrics", "model", "pretrain", "serving", "sweep")
-
-
-def of_the_example(source: str) -> str:
-    """Return a module of the book as the example has it."""
-    return source.replace("snippets.fine_tune_", "digits.")
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_the_example_is_what_the_page_runs(name, root):
-    """After a change: python -m tests.test_fine_tune."""
-    here = (root / "snippets" / f"fine_tune_{name}.py").read_text("utf-8")
-    there = (root / EXAMPLE / "digits" / f"{name}.py").read_text("utf-8")
-    assert there == of_the_example(here)
-
-
-def test_the_example_has_no_other_modules(root):
-    found = {path.stem for path in (root / EXAMPLE / "digits").glob("*.py")}
-    assert found == {*MODULES, "__init__"}
-
-
-def test_its_pins_are_what_the_book_runs_with(root):
-    project = tomllib.loads((root / EXAMPLE / "pyproject.toml").read_text("utf-8"))
-    groups = project["dependency-groups"]["test"]
-    for pin in [*project["project"]["dependencies"], *groups]:
-        name, _, version = pin.partition("==")
-        assert importlib.metadata.version(name) == version
 
 
 def alone(root: pathlib.Path, folder: pathlib.Path, *program: str) -> str:
@@ -163,11 +133,3 @@ def test_the_picture_shows_its_numbers():
     widths = [bar.get_width() for bar in picture.figure.axes[0].patches]
     assert sorted(widths) == [0.25, 0.5, 0.75, 1.0]
     assert fine_tune.EXAMPLE == "examples/fine_tune"
-
-
-if __name__ == "__main__":
-    here = pathlib.Path(__file__).parent.parent
-    for module in MODULES:
-        text = (here / "snippets" / f"fine_tune_{module}.py").read_text("utf-8")
-        target = here / EXAMPLE / "digits" / f"{module}.py"
-        target.write_text(of_the_example(text), "utf-8")
