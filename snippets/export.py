@@ -117,7 +117,7 @@ def told(steps: int) -> list[str]:
     """Return what an exporter says in a run that has the checkpoints of those before.
 
     Args:
-      steps: the number of the last step, from 10 on if there is to be a checkpoint.
+      steps: the number of the last step; from 10 on, another run goes on behind it.
     """
     telling = run(
         "told", exporter=Telling(), num_train_steps=steps, train_metrics={}, writer=None

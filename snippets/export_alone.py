@@ -37,7 +37,7 @@ def main(model: str, params: str, count: str) -> None:
     x = np.ones((int(count), 16), np.float32)
     out = exported.call(params=tree, key=jax.random.PRNGKey(0), x=x)
     print(*(f"{y:.4f}" for y in out["preds"]["y"][:, 0]))
-    for name in ("jax", "flax", "kauldron", "snippets.experiment"):
+    for name in ("jax", "flatbuffers", "flax", "kauldron", "snippets.experiment"):
         print(f"{name:20} {name in sys.modules}")
     assert "kauldron" not in sys.modules
 
