@@ -10,23 +10,34 @@ OPTIONS = {
 }
 
 
-# Its rule about colours needs four seconds for the thousands of coloured words in the
-# code of a page, where `UNREADABLE` of test_pages.py holds each to the same contrast.
-COLOURS = "color-contrast"
-CODE = "article div.highlight pre"
+# Two of its rules look at each pair of colours on a page, which took three quarters of
+# the time of all tests in a browser. In the text of a page, test_pages.py holds the same
+# by a look at each word and each link: `UNREADABLE` and `NOT_UNDERLINED`.
+COLOURS = ("color-contrast", "link-in-text-block")
+TEXT = "article"
 
 
-def found_by_axe(page) -> list[tuple]:
-    """Return what axe-core finds: the rule, and where; no colours in blocks of code."""
-    rules = OPTIONS["rules"] | {COLOURS: {"enabled": False}}
-    colours = {"runOnly": [COLOURS], "resultTypes": ["violations"], "preload": False}
-    runs = [
-        Axe().run(page, options=OPTIONS | {"rules": rules}),
-        Axe().run(page, context={"exclude": [[CODE]]}, options=colours),
-    ]
+def found_by_axe(page, text: bool = False) -> list[tuple]:
+    """Return what axe-core finds: the rule, and where.
+
+    Args:
+      page: as Playwright has it.
+      text: whether it is asked of the colours in the text, too.
+    """
+    rules = OPTIONS["rules"] | {rule: {"enabled": False} for rule in COLOURS}
+    return _violations(page, options=OPTIONS | {"rules": rules}) + colours(page, text)
+
+
+def colours(page, text: bool = False) -> list[tuple]:
+    """Return what axe-core finds of colours alone: around the text, or in it too."""
+    options = {"runOnly": COLOURS, "resultTypes": ["violations"], "preload": False}
+    around = {} if text else {"context": {"exclude": [[TEXT]]}}
+    return _violations(page, options=options, **around)
+
+
+def _violations(page, **asked) -> list[tuple]:
     return [
         (rule["id"], node["target"], node["html"][:200])
-        for run in runs
-        for rule in run.response["violations"]
+        for rule in Axe().run(page, **asked).response["violations"]
         for node in rule["nodes"]
     ]
