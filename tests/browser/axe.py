@@ -11,8 +11,8 @@ OPTIONS = {
 
 
 # Two of its rules look at each pair of colours on a page, which took three quarters of
-# the time of all tests in a browser. In the text of a page, test_pages.py holds the same
-# by a look at each word and each link: `UNREADABLE` and `NOT_UNDERLINED`.
+# the time of all tests in a browser. In the text of a page, test_pages.py holds the
+# same by a look at each word and each link: `UNREADABLE` and `NOT_UNDERLINED`.
 COLOURS = ("color-contrast", "link-in-text-block")
 TEXT = "article"
 
