@@ -110,6 +110,11 @@ compat: $(STAMP) ## measure what pages show of other versions, as recorded
 	$(PYTHON) compat/etils_prng.py
 	$(PYTHON) compat/older_kauldron.py
 
+# Somewhere of its own: what another builder has read is no use to this one.
+.PHONY: links
+links: $(STAMP) ## ask other sites whether the book's links to them still lead anywhere
+	@$(PYTHON) -m sphinx --builder linkcheck --quiet -c . -d _build/links/doctrees docs _build/links/checked
+
 .PHONY: clean
 clean: ## remove what was built (.venv and .tools stay)
 	rm -rf _build .pytest_cache .hypothesis .ruff_cache

@@ -43,6 +43,7 @@ extensions = [
     "book.take_away_menu",
     "book.transcripts",
     "book.unfurl",
+    "book.upstream_links",
     "book.what_ran",
 ]
 
@@ -78,6 +79,12 @@ nb_output_stderr = "remove"
 # Objects are shown as text. The HTML that some bring along loads scripts from other
 # sites: a ConfigDict's asks a CDN for highlight.js.
 nb_mime_priority_overrides = [("html", "text/html", None)]
+
+# --- links to other sites (`make links`) ---------------------------------------------
+linkcheck_timeout = 20
+linkcheck_retries = 3
+# Lines of source on GitHub are made by a script: there is nothing to look for.
+linkcheck_anchors_ignore = ["^!", r"^L\d+"]
 
 # --- look ---------------------------------------------------------------------------
 html_theme = "sphinx_book_theme"
