@@ -85,6 +85,11 @@ live: $(STAMP) ## serve the book on 127.0.0.1, rebuilding and reloading on every
 link: $(STAMP) ## print addresses in the book (Q='an error message, a name, some words')
 	@$(PYTHON) -m book.link
 
+# Somewhere of its own: what another builder has read is no use to this one.
+.PHONY: linkcheck
+linkcheck: $(STAMP) ## ask other sites whether the book's links to them still lead anywhere
+	@$(PYTHON) -m sphinx --builder linkcheck --quiet -c . -d _build/linkcheck/doctrees docs _build/linkcheck/found
+
 .PHONY: lint
 lint: $(STAMP) ## check the style of the code, in seconds
 	$(PYTHON) -m ruff check .
@@ -109,11 +114,6 @@ audit: html ## measure what each page costs a reader: bytes, requests, times, as
 compat: $(STAMP) ## measure what pages show of other versions, as recorded
 	$(PYTHON) compat/etils_prng.py
 	$(PYTHON) compat/older_kauldron.py
-
-# Somewhere of its own: what another builder has read is no use to this one.
-.PHONY: links
-links: $(STAMP) ## ask other sites whether the book's links to them still lead anywhere
-	@$(PYTHON) -m sphinx --builder linkcheck --quiet -c . -d _build/links/doctrees docs _build/links/checked
 
 .PHONY: clean
 clean: ## remove what was built (.venv and .tools stay)

@@ -80,7 +80,7 @@ nb_output_stderr = "remove"
 # sites: a ConfigDict's asks a CDN for highlight.js.
 nb_mime_priority_overrides = [("html", "text/html", None)]
 
-# --- links to other sites (`make links`) ---------------------------------------------
+# --- links to other sites (`make linkcheck`) -----------------------------------------
 linkcheck_timeout = 20
 linkcheck_retries = 3
 # Lines of source on GitHub are made by a script: there is nothing to look for.

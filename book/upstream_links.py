@@ -1,6 +1,6 @@
 """Gives Sphinx's check of links those that the page of names makes.
 
-    make links
+    make linkcheck
 
 That check looks at a page before the page of names is filled in, and would never see
 its links to Kauldron's source: one for each name, which differ only in their lines.

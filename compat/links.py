@@ -1,9 +1,9 @@
 """Turns what Sphinx found out about links to other sites into one issue.
 
-    python3 -m compat.links _build/links/checked/output.json --label nightly-links
+    python3 -m compat.links _build/linkcheck/found/output.json --label nightly-links
 
-Reads what `make links` writes. A site that is asked too often, or has trouble of its
-own, says nothing about the link; only what is gone counts.
+Reads what `make linkcheck` writes. A site that is asked too often, or has trouble of
+its own, says nothing about the link; only what is gone counts.
 """
 
 import argparse
@@ -127,7 +127,7 @@ def _shown(link: Link, source: str) -> str:
 def main() -> None:
     """Open, update or close the issue about links to other sites."""
     parser = argparse.ArgumentParser(prog="compat.links", description=main.__doc__)
-    parser.add_argument("output", type=pathlib.Path, help="as `make links` writes it")
+    parser.add_argument("output", type=pathlib.Path, help="of `make linkcheck`")
     parser.add_argument("--label", required=True, help="of the issue")
     parser.add_argument("--ended", default="success", help="how the job ended")
     parser.add_argument("--dry-run", action="store_true", help="change nothing")

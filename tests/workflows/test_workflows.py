@@ -66,7 +66,11 @@ def test_an_action_has_one_commit_in_all_files():
             "'linux' leaves its token",
         ),
         ('ONLY="$COMBINATION"', "ONLY=${{ github.ref }}", "an expression in a command"),
-        ("run: make links", "run: make link-check", "'make link-check' is no target"),
+        (
+            "run: make linkcheck",
+            "run: make check-links",
+            "'make check-links' is no target",
+        ),
         ("-m compat.watch", "-m compat.watcher", "there is no compat/watcher.py"),
         (
             "    steps:\n",
@@ -109,8 +113,8 @@ def test_what_is_downloaded_is_what_was_uploaded():
     uploaded = set(re.findall(r"name: (linux|macos-newest|links)", text))
     assert uploaded == {"linux", "macos-newest", "links"}
     assert "records/links/output.json" in text
-    assert "path: _build/links/checked/output.json" in text
-    assert "docs _build/links/checked" in (ROOT / "Makefile").read_text()
+    assert "path: _build/linkcheck/found/output.json" in text
+    assert "docs _build/linkcheck/found" in (ROOT / "Makefile").read_text()
 
 
 @pytest.fixture
@@ -180,4 +184,5 @@ def test_the_lock_is_proposed_and_nothing_but_the_lock(moved, tmp_path):
     assert "| jax | 1 | 2 |" in (moved / "moved" / "note.md").read_text()
     asked = (tmp_path / "asked").read_text()
     assert asked.startswith("auth setup-git\n")
+    assert "state=open&base=main&head=o:lock" in asked
     assert "actions/workflows/book.yml/dispatches" in asked.splitlines()[-1]

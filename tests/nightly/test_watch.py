@@ -173,7 +173,7 @@ def test_a_record_of_another_form_is_refused_in_a_line(wrong):
 
 def test_the_text_fits_and_says_what_it_leaves_out():
     many = [DIFFERS | {"line": n, "text": f"  - {'x' * 900}"} for n in range(200)]
-    made = report(run(combination(refs=many, konfig=[FAILS])))
+    made = report(run(combination(konfig=many, refs=[FAILS])))
     action = issue.decide(made, None)
     assert markdown.LIMIT * 0.9 < len(action.body) <= markdown.LIMIT
     assert "Left out, since GitHub takes no longer text (" in action.body
