@@ -11,7 +11,7 @@ import pathlib
 import re
 
 from compat import issue, markdown
-from compat.watch import locked
+from compat.runs import locked
 
 # Lines of the transcripts' difference that are shown; the whole is an artifact.
 SHOWN = 200

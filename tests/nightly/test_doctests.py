@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-MODULES = ["issue", "links", "lock_note", "markdown", "watch"]
+MODULES = ["issue", "links", "lock_note", "markdown", "runs", "watch"]
 
 
 @pytest.mark.parametrize("name", MODULES)

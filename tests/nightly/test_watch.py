@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from compat import issue, markdown, watch
+from compat import issue, markdown, runs, watch
 
 TODAY = datetime.date(2026, 12, 1)
 DIFFERS = {
@@ -44,12 +44,12 @@ def combination(**chapters) -> dict:
     }
 
 
-def run(entry: dict, name: str = "newest") -> watch.Run:
+def run(entry: dict, name: str = "newest") -> runs.Run:
     record = {"measured": "2026-12-01", "combinations": {name: entry}}
-    return watch.read(name, record, TODAY)
+    return runs.read(name, record, TODAY)
 
 
-def report(*runs: watch.Run, **more) -> issue.Report:
+def report(*runs: runs.Run, **more) -> issue.Report:
     return watch.report(list(runs), on="Linux", places=PLACES, **more)
 
 
@@ -64,7 +64,7 @@ def test_the_issue_says_where_what_and_with_which_versions():
     made = report(
         run(combination(refs=[DIFFERS], konfig=[FAILS], trainer=[])),
         run_url="https://run",
-        lock=watch.locked("jax==0.12.0.1 \\\npyyaml==6.0.4 \\\n"),
+        lock=runs.locked("jax==0.12.0.1 \\\npyyaml==6.0.4 \\\n"),
     )
     title = "With other versions (newest, Linux): konfig, refs are not as the book says"
     assert made.title == title
@@ -146,7 +146,7 @@ def test_a_combination_that_cannot_be_installed_says_why():
     ids=["none", "another", "old", "empty"],
 )
 def test_silence_is_not_taken_for_good_news(name, record, trouble):
-    found = watch.read(name, record, TODAY)
+    found = runs.read(name, record, TODAY)
     assert found.trouble == trouble
     assert report(found).found == (f"{name}: {trouble}",)
 
@@ -168,7 +168,7 @@ def test_a_run_that_broke_off_closes_no_issue():
 )
 def test_a_record_of_another_form_is_refused_in_a_line(wrong):
     with pytest.raises(SystemExit, match=r"^the record of 'newest' is not as expected"):
-        watch.read("newest", wrong, TODAY)
+        runs.read("newest", wrong, TODAY)
 
 
 def test_the_text_fits_and_says_what_it_leaves_out():
@@ -235,7 +235,7 @@ def test_a_record_that_is_no_json_is_refused(tmp_path, monkeypatch):
 
 def test_the_sections_that_print_versions_exist(root):
     published = (root / "docs" / "anchors.txt").read_text("utf-8")
-    for section in watch.PRINT_VERSIONS:
+    for section in runs.PRINT_VERSIONS:
         assert f"#{section} " in published
 
 
