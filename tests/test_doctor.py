@@ -418,6 +418,27 @@ def test_the_rules_agree_with_the_runs_of_an_older_kauldron():
             assert rules_say({}, **{name: Outcome(error=error, text=error)})
 
 
+# The last versions that fail together, and the first that do not.
+EDGES = [
+    ({"etils": "1.14.0", "jax": "0.10.2"}, True),
+    ({"etils": "1.14.0", "jax": "0.10.1"}, False),
+    ({"etils": "1.15.0", "jax": "0.10.2"}, False),
+    ({"kauldron": "1.4.1", "jax": "0.10.2"}, True),
+    ({"kauldron": "1.4.1", "jax": "0.10.1"}, False),
+    ({"kauldron": "1.4.2", "jax": "0.10.2"}, False),
+    ({"kauldron": "1.3.0", "typeguard": "4.5.0"}, True),
+    ({"kauldron": "1.3.0", "typeguard": "4.4.4"}, False),
+    ({"kauldron": "1.1.1", "typeguard": "4.6.1"}, False),
+    ({"kauldron": "1.4.0", "typeguard": "4.6.1"}, False),
+    ({"kauldron": "unknown", "jax": "0.12.0"}, False),
+]
+
+
+@pytest.mark.parametrize("versions, fail", EDGES)
+def test_the_rules_name_no_version_too_many_and_none_too_few(versions, fail):
+    assert rules_say(versions) == fail
+
+
 def test_the_rules_agree_with_the_combinations_that_were_tried():
     path = ROOT / "snippets" / "recorded" / "compat.json"
     if not path.exists():
