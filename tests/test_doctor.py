@@ -74,6 +74,12 @@ def typechecked(f):
     except TypeError as error:
         raise ValueError("wrapped") from error
 """
+CAUSED = f"""
+try:
+    {raising("ImportError", "two" + chr(10) + "lines: 3")}
+except ImportError as error:
+    raise ValueError("wrapped") from error
+"""
 NO_DEVICE = "def devices():\n    " + raising("RuntimeError", "no 'cuda'")
 BUILDER = "tensorflow_datasets/core/dataset_builder.py"
 JAXLIB = """\
@@ -133,7 +139,7 @@ BROKEN = {
         ("trainer: SystemExit: no licence", "--upgrade", "errors.html#errors"),
     ),
     "an error that nobody knows": (
-        {"modules": {"kauldron/kd.py": raising("ImportError", "two\nlines: 3")}},
+        {"modules": {"kauldron/kd.py": CAUSED}},
         ("trainer: lines: 3", "--upgrade kauldron jax", "errors.html#errors"),
     ),
     "a package that nobody declares": (
