@@ -290,6 +290,7 @@ def test_there_is_no_alarm_without_a_reason(kind, simulated, tmp_path):
 def test_half_a_package_does_not_stop_it(simulated, tmp_path):
     for name in ("grain-1.0.dist-info", "jax_cuda12_plugin-1.0.dist-info"):
         (tmp_path / name).mkdir()
+    (tmp_path / "grain").mkdir()  # of that name, and no package
     status, said = simulated(lines={"flax": "\0"})
     assert (status, said.problems) == (0, [])
     assert "grain" not in vars(said.versions)
@@ -455,7 +456,11 @@ def test_the_rules_agree_with_the_combinations_that_were_tried():
         if each["installed"] and "trainer" in each["chapters"]:
             failed = each["chapters"]["trainer"]["result"] == "fails"
             patched = {"etils_probe": Outcome()} if each["patched"] else {}
-            if rules_say(each["versions"], **patched) != failed:
+            named = rules_say(each["versions"], **patched)
+            # The chapters use what came with 1.4, so that they fail without it even
+            # where the versions fit; there no alarm may be false, and that is all.
+            older = doctor.within(each["versions"]["kauldron"], "<1.4")
+            if named > failed or (failed > named and not older):
                 wrong.append(name)
     assert not wrong
 
