@@ -14,7 +14,7 @@ import re
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from unittest import mock
 
 import nbformat
@@ -88,12 +88,35 @@ class Fault(Exception):
     """A cell did what no cell may do."""
 
 
-class _Client(NotebookClient):
-    """Runs a page as nbclient does, and stops at faults that it would pass over."""
+class Client(NotebookClient):
+    """Runs a page as nbclient does, and stops at faults that it would pass over.
 
-    def __init__(self, notebook: nbformat.NotebookNode, **arguments):
+    Args:
+      notebook: the page.
+      manager: starts its kernel.
+      folder: in which the kernel runs.
+      **arguments: what else nbclient should do.
+    """
+
+    def __init__(
+        self,
+        notebook: nbformat.NotebookNode,
+        manager: type[IpcKernelManager],
+        folder: str,
+        **arguments,
+    ):
         super().__init__(
             notebook,
+            timeout=CELL_TIMEOUT,
+            # Outputs that come late on a busy machine would be lost in silence.
+            iopub_timeout=60,
+            raise_on_iopub_timeout=True,
+            kernel_name="python3",
+            kernel_manager_class=manager,
+            coalesce_streams=True,
+            record_timing=False,
+            store_widget_state=False,
+            resources={"metadata": {"path": folder}},
             on_cell_executed=self._look_at_reply,
             on_cell_error=self._end_gently,
             on_notebook_complete=self._end_gently,
@@ -103,6 +126,20 @@ class _Client(NotebookClient):
         )
         self.fault: Fault | None = None
         self._given = 0
+
+    async def run(self, compiled: str, environment: dict[str, str]) -> None:
+        """Run the page in a kernel that ends with it.
+
+        Args:
+          compiled: a folder for what the page compiles: a trainer that is made anew
+            compiles its step anew, which is most of what some pages take. Empty at
+            first, so nothing old is ever used.
+          environment: variables that the page asks for.
+        """
+        await self.async_execute(
+            preexec_fn=leash.die_with_parent,
+            env=os.environ | {"JAX_COMPILATION_CACHE_DIR": compiled} | environment,
+        )
 
     def output(self, outs, msg, *arguments):
         """Take an output, unless there is no end to them."""
@@ -157,30 +194,14 @@ async def _run_page(
 ) -> tuple[nbformat.NotebookNode, str | None]:
     notebook = read_myst_markdown_notebook(text, add_source_map=True)
     started = []
+
+    def note(cell, cell_index) -> None:
+        started.append(cell)
+
     with leash.folder() as folder, leash.folder() as compiled:
-        client = _Client(
-            notebook,
-            timeout=CELL_TIMEOUT,
-            # Outputs that come late on a busy machine would be lost in silence.
-            iopub_timeout=60,
-            raise_on_iopub_timeout=True,
-            kernel_name="python3",
-            kernel_manager_class=manager,
-            coalesce_streams=True,
-            record_timing=False,
-            store_widget_state=False,
-            resources={"metadata": {"path": folder}},
-            on_cell_start=lambda cell, cell_index: started.append(cell),
-        )
+        client = Client(notebook, manager, folder, on_cell_start=note)
         try:
-            await client.async_execute(
-                preexec_fn=leash.die_with_parent,
-                # A trainer that is made anew compiles its step anew, which is most of
-                # what some pages take. Empty at first, so nothing old is ever used.
-                env=os.environ
-                | {"JAX_COMPILATION_CACHE_DIR": compiled}
-                | environment_of(text),
-            )
+            await client.run(compiled, environment_of(text))
         except (CellExecutionError, CellTimeoutError, DeadKernelError, Fault) as error:
             count = sum(cell.cell_type == "code" for cell in started)
             cell = cells_of_text(text)[count - 1]
@@ -194,15 +215,22 @@ async def _run_page(
                 raise warm.WarmKernelsFailed(str(error)) from error
             return notebook, f"{name}:1: no kernel: {error}"
         _give_compiled(compiled)
-    # A progress bar that is switched off still leaves an empty widget, whose id is
-    # another one in every run.
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.outputs = [o for o in cell.outputs if _WIDGET not in o.get("data", {})]
+    drop_widgets(notebook)
     for index in silent(notebook):
         line = cells_of_text(text)[index].line
         return notebook, f"{name}:{line}: {NOT_RAISED}"
     return notebook, None
+
+
+def drop_widgets(notebook: nbformat.NotebookNode) -> None:
+    """Drop the widgets of an executed page.
+
+    A progress bar that is switched off still leaves an empty one, whose id is another
+    one in every run.
+    """
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [o for o in cell.outputs if _WIDGET not in o.get("data", {})]
 
 
 def _describe(
@@ -220,18 +248,23 @@ def _describe(
         return f"{name}:{cell.line}: TimeoutError: more than {CELL_TIMEOUT} seconds"
     for output in run.outputs:
         if output.output_type == "error":
-            trace = _ANSI.sub("", "\n".join(output.traceback))
-            line = cell.line + _line_in_cell(trace, run.execution_count) - 1
+            trace = plain("\n".join(output.traceback))
+            line = cell.line + line_in_cell(trace, run.execution_count) - 1
             # IPython's own subclass on Python 3.13, for a cell that breaks off.
             kind = output.ename.replace("_IncompleteInputError", "SyntaxError")
             return f"{name}:{line}: {kind}: {output.evalue}\n\n{trace}"
-    message = _ANSI.sub("", str(error)).strip()
+    message = plain(str(error)).strip()
     if isinstance(error, DeadKernelError):
         message += ": by a crash, by os._exit, or killed for want of memory"
     return f"{name}:{cell.line}: {type(error).__name__}: {message}"
 
 
-def _line_in_cell(trace: str, execution_count: int | None) -> int:
+def plain(text: str) -> str:
+    """Return a text without the codes that colour it in a terminal."""
+    return _ANSI.sub("", text)
+
+
+def line_in_cell(trace: str, execution_count: int | None) -> int:
     """Return the line of a cell that its traceback reached last, counted from 1.
 
     Other frames may lie in earlier cells: of a function that is defined there, or of an
@@ -294,16 +327,21 @@ def run_pages(
             runs = (run_one(name, at_once, forks) for name in texts)
             return dict(zip(texts, await asyncio.gather(*runs), strict=True))
 
+    try:
+        return with_kernels(run_all())
+    except KeyboardInterrupt:
+        raise SystemExit("\nInterrupted; the book was not built.") from None
+
+
+def with_kernels[T](coroutine: Coroutine[object, object, T]) -> T:
+    """Run something that starts kernels, and return its result."""
     leash.remove_orphans()
     # The path of a socket may not be long, so it is not below TMPDIR.
     with (
         leash.folder("/tmp") as folder,
         mock.patch.dict("os.environ", JUPYTER_RUNTIME_DIR=folder),
     ):
-        try:
-            return asyncio.run(run_all(), loop_factory=_Loop)
-        except KeyboardInterrupt:
-            raise SystemExit("\nInterrupted; the book was not built.") from None
+        return asyncio.run(coroutine, loop_factory=_Loop)
 
 
 async def _run_page_anyhow(

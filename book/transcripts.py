@@ -77,7 +77,7 @@ def transcript(page: str, notebook: nbformat.NotebookNode) -> str:
       NoDataError: for a picture whose numbers are not known.
     """
     parts = [f"# What the cells of docs/{page}.md print; `make accept` writes it."]
-    for section, number, cell in _cells(notebook):
+    for section, number, cell in cells_by_section(notebook):
         lines = [line.rstrip() for text in _said(cell) for line in text.splitlines()]
         while lines and not lines[-1]:
             lines.pop()
@@ -195,7 +195,7 @@ def errors(text: str, kept: str) -> list[str]:
     """
     lines = _parse(kept)
     found = []
-    for section, number, _ in _cells(read_myst_markdown_notebook(text)):
+    for section, number, _ in cells_by_section(read_myst_markdown_notebook(text)):
         said = "\n".join(lines.get((section, str(number)), ()))
         raised = re.findall(r"^raised (\w+):", said, re.M)
         found.append(raised[0] if raised else "")
@@ -247,7 +247,7 @@ def remove_others(kept: pathlib.Path, names: list[str]) -> list[str]:
     return [f"{path.name}: removed, there is no such page" for path in gone]
 
 
-def _cells(
+def cells_by_section(
     notebook: nbformat.NotebookNode,
 ) -> Iterator[tuple[str, int, nbformat.NotebookNode]]:
     """Yield the code cells with the label of their section, and their number in it."""
@@ -257,14 +257,14 @@ def _cells(
             number += 1
             yield section, number, cell
         elif cell.cell_type == "markdown":
-            for label in _sections(cell.source):
+            for label in labels(cell.source):
                 section, number = label, 0
 
 
-def _sections(text: str) -> Iterator[str]:
+def labels(text: str) -> Iterator[str]:
     """Yield the labels of the headings in some Markdown: the nearest one above each.
 
-    >>> list(_sections("(old)=\\n(new)=\\n# Title\\n\\nWords.\\n\\n(b)=\\n## B"))
+    >>> list(labels("(old)=\\n(new)=\\n# Title\\n\\nWords.\\n\\n(b)=\\n## B"))
     ['new', 'b']
     """
     parser = create_md_parser(
@@ -286,14 +286,14 @@ def _said(cell: nbformat.NotebookNode) -> Iterator[str]:
         if output.output_type == "error":
             # IPython's own subclass on Python 3.13, for a cell that breaks off.
             kind = output.ename.replace("_IncompleteInputError", "SyntaxError")
-            yield _normal(f"raised {kind}: {output.evalue}")
+            yield normal(f"raised {kind}: {output.evalue}")
         elif output.output_type == "stream":
             if output.name == "stdout" and not hidden:
-                yield _normal(output.text)
+                yield normal(output.text)
         elif glued := output.metadata.get("scrapbook"):
-            yield _normal(f"glued {glued['name']}: {glued_text(output)}")
+            yield normal(f"glued {glued['name']}: {glued_text(output)}")
         elif not hidden:
-            yield _normal(_shown(output))
+            yield normal(_shown(output))
 
 
 def glued_text(output: nbformat.NotebookNode) -> str:
@@ -317,10 +317,10 @@ def _shown(output: nbformat.NotebookNode) -> str:
     return ""
 
 
-def _normal(text: str) -> str:
+def normal(text: str) -> str:
     """Return a text without what differs from run to run.
 
-    >>> _normal("<object at 0x7f31a2b3c4d5> in /tmp/page-x1/run")
+    >>> normal("<object at 0x7f31a2b3c4d5> in /tmp/page-x1/run")
     '<object at 0x…> in /tmp/…'
     """
     for pattern, instead in _NORMAL.items():

@@ -122,13 +122,15 @@ class WarmProcess:
 
     Args:
       address: of one that is kept for several builds; by default, one is started.
+      ours: whether it has to have imported the packages that are installed here.
 
     Raises:
       WarmKernelsFailed: if there is none at the address.
     """
 
-    def __init__(self, address: str | None = None):
+    def __init__(self, address: str | None = None, ours: bool = True):
         self._process = None
+        self._ours = ours
         if address:
             self._control = socket.socket(socket.AF_UNIX)
             try:
@@ -148,7 +150,8 @@ class WarmProcess:
           WarmKernelsFailed: if that failed, or takes too long, or was done with other
             packages than are installed now.
         """
-        if await _answer(self._control, PATIENCE) != _imported_from():
+        imported = await _answer(self._control, PATIENCE)
+        if self._ours and imported != _imported_from():
             raise WarmKernelsFailed("it was started before the packages changed")
 
     async def fork(
@@ -183,15 +186,16 @@ class WarmProcess:
             end(self._process)
 
 
-def start(*sockets: socket.socket) -> subprocess.Popen:
+def start(*sockets: socket.socket, python: str = sys.executable) -> subprocess.Popen:
     """Start a process that forks kernels until its first socket's other end is closed.
 
     Args:
-      sockets: the one to its owner, and perhaps one to which other builds connect.
+      *sockets: the one to its owner, and perhaps one to which other builds connect.
+      python: the interpreter; of another environment, for `make compat`.
     """
     descriptors = [each.fileno() for each in sockets]
     return subprocess.Popen(
-        [sys.executable, "-m", "book.warm", *map(str, descriptors)],
+        [python, "-m", "book.warm", *map(str, descriptors)],
         pass_fds=descriptors,
         stdin=subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C is for the build, which then closes its end
@@ -208,10 +212,13 @@ def end(process: subprocess.Popen) -> None:
 
 
 @contextlib.contextmanager
-def shared_process() -> Iterator[str]:
+def shared_process(python: str = sys.executable) -> Iterator[str]:
     """Keep one process for all builds within the block, and return its address.
 
     Within another such block it is that one's.
+
+    Args:
+      python: the interpreter; of another environment, for `make compat`.
     """
     if "BOOK_WARM" in os.environ:
         yield os.environ["BOOK_WARM"]
@@ -223,7 +230,7 @@ def shared_process() -> Iterator[str]:
         with theirs, socket.socket(socket.AF_UNIX) as listener:
             listener.bind(address)
             listener.listen()  # from now on; a build that comes early waits
-            process = start(theirs, listener)
+            process = start(theirs, listener, python=python)
         try:
             with mock.patch.dict(os.environ, BOOK_WARM=address):
                 yield address
@@ -239,6 +246,8 @@ async def _answer(connection: socket.socket, seconds: float) -> bytes:
         answer = await asyncio.wait_for(receive, seconds)
     except TimeoutError:
         raise WarmKernelsFailed(f"no answer for {seconds} seconds") from None
+    except ConnectionError:  # it ended before it took the connection
+        answer = b""
     if not answer:
         raise WarmKernelsFailed("its process has ended")
     return answer
@@ -253,14 +262,17 @@ _process: WarmProcess | None = None
 
 
 @contextlib.asynccontextmanager
-async def warm_process() -> AsyncIterator[None]:
+async def warm_process(ours: bool = True) -> AsyncIterator[None]:
     """Let kernels be forked within the block.
+
+    Args:
+      ours: whether of a process that has imported the packages that are installed here.
 
     Raises:
       WarmKernelsFailed: if the process could not be started.
     """
     global _process
-    _process = WarmProcess(os.environ.get("BOOK_WARM"))
+    _process = WarmProcess(os.environ.get("BOOK_WARM"), ours)
     try:
         await _process.ready()
         yield
