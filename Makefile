@@ -111,9 +111,14 @@ audit: html ## measure what each page costs a reader: bytes, requests, times, as
 	$(PYTHON) -m book.audit
 
 .PHONY: compat
-compat: $(STAMP) ## measure what pages show of other versions, as recorded
-	$(PYTHON) compat/etils_prng.py
-	$(PYTHON) compat/older_kauldron.py
+compat: $(STAMP) ## run chapters under other versions, as recorded (ONLY=tutorial,newest CHAPTERS=refs)
+	$(PYTHON) -m compat.run --only="$(ONLY)" --chapters="$(CHAPTERS)"
+	$(if $(ONLY)$(CHAPTERS),,$(PYTHON) compat/etils_prng.py)
+	$(if $(ONLY)$(CHAPTERS),,$(PYTHON) compat/older_kauldron.py)
+
+.PHONY: compat-clean
+compat-clean: ## remove the environments of `make compat`
+	rm -rf _build/compat
 
 .PHONY: clean
 clean: ## remove what was built (.venv and .tools stay)
