@@ -18,6 +18,7 @@ extensions = [
     "book.answers",
     "book.bundle",
     "book.claims",
+    "book.compatibility_page",
     "book.doctor_file",
     "book.execution",
     "book.find_by_message",

@@ -152,6 +152,10 @@ class _Writer:
     def block_caption(self, node: nodes.Element) -> str:
         return f"*{self.inline(node)}*"
 
+    def block_finding(self, node: nodes.Element) -> str:
+        """Return what is folded on the page, below its title."""
+        return f"**{escaped(node['title'])}**\n\n{self.blocks(node.children)}"
+
     def block_transition(self, node: nodes.Element) -> str:
         return "---"
 
