@@ -108,6 +108,8 @@ def install(combination: Combination) -> dict[str, str]:
     lines = [f"{name}=={version.split()[0]}" for name, version in sorted(tried)]
     kept.write_text("\n".join(lines), "utf-8")
     _uv("pip", "install", *into, "--constraint", kept, *tools())
+    # Pages about the book ask for its own version.
+    _uv("pip", "install", *into, "--no-deps", "--editable", str(ROOT))
     return versions(python)
 
 
@@ -172,6 +174,7 @@ def versions(python: pathlib.Path) -> dict[str, str]:
         found[name] += f" at {commit[:10]}"
     say = "import platform; print(platform.python_version())"
     found["python"] = subprocess.check_output([python, "-c", say], text=True).strip()
+    found.pop("kauldron-executed", None)  # which is not tried
     return found
 
 
