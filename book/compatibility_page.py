@@ -54,7 +54,7 @@ class Compatibility(SphinxDirective):
 def grid(found: dict[str, dict]) -> nodes.table:
     """Return the table of combinations and chapters."""
     chapters = _usual(found)
-    heads = ["", *chapters, "others"]
+    heads = ["set", *chapters, "others"]
     group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in heads))
     group["cols"] = len(heads)
     group += nodes.thead("", _row([[nodes.Text(head)] for head in heads]))

@@ -133,7 +133,7 @@ def test_a_chapter_that_only_few_have_run_is_no_column():
             nodes.thead
         )
     ]
-    assert heads[0].split() == ["refs", "trainer", "others"]
+    assert heads[0].split() == ["set", "refs", "trainer", "others"]
 
 
 def test_a_chapter_that_was_not_run_is_said():
