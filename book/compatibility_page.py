@@ -192,7 +192,8 @@ def _place(each: dict, link: Link) -> nodes.paragraph:
 
 
 def _block(text: str) -> nodes.literal_block:
-    return nodes.literal_block("", text, language="text")
+    # Sphinx takes a block whose source is not its text for one with markup in it.
+    return nodes.literal_block(text, text, language="text")
 
 
 def fill(app, doctree: nodes.document, docname: str) -> None:

@@ -12,10 +12,11 @@ import pytest
 from book.cells import pages
 from tests.mutants.upstream import PATCHES, Patch, hook
 
-# They repeat or list what other pages state, or are about the book itself.
+# They repeat or list what other pages or records state, or are about the book itself.
 WITHOUT = {
     "index",
     "carry-away",
+    "compatibility",
     "names",
     "editions",
     "how-it-is-built",

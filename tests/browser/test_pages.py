@@ -17,8 +17,10 @@ STRETCHED = """
   return !(Math.abs(shown / drawn - 1) < 0.02);
 }).map((picture) => picture.alt)
 """
+# Blocks that scroll. A folded traceback of other versions may: nobody can wrap it.
 OVERFLOWING = """
 [...document.querySelectorAll("div.highlight pre")]
+  .filter(block => !block.closest(".compat-finding"))
   .filter(block => block.offsetParent && block.scrollWidth > block.clientWidth)
   .map(block => block.innerText.split("\\n").sort((a, b) => b.length - a.length)[0])
 """
