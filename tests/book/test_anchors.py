@@ -67,7 +67,7 @@ def test_what_is_offered_as_a_link_is_an_address_of_ours(published, built_pages)
             if "://" in target or link.get("id") == "moved-to":
                 continue
             if page == "compatibility" and label.startswith("compat-"):
-                continue  # a set of versions: there as long as compat/matrix.toml has it
+                continue  # a set of versions, there as long as the matrix has it
             offered = Address(target.removesuffix(".html") or page, label)
             assert offered in published, f"{page}: {link}"
 
