@@ -20,7 +20,6 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from book.cells import ROOT
-from snippets.compatibility import WORDS, combinations
 
 RECORD = ROOT / "snippets" / "recorded" / "compat.json"
 SCRIPT = "compatibility.js"
@@ -91,6 +90,19 @@ class finding(nodes.General, nodes.Element):
     """What was found in a chapter, folded below a line that says how it came out."""
 
 
+# Imported when the page is there: a copy with fewer pages has fewer snippets.
+def _words() -> dict[str, str]:
+    from snippets.compatibility import WORDS
+
+    return WORDS
+
+
+def _combinations() -> dict[str, dict]:
+    from snippets.compatibility import combinations
+
+    return combinations()
+
+
 def _usual(found: dict[str, dict]) -> list[str]:
     """Return the chapters that most combinations have run, in their order."""
     ran = [entry["chapters"] for entry in found.values() if entry["installed"]]
@@ -111,17 +123,17 @@ def _result(name: str, entry: dict, page: str) -> list[nodes.Node]:
         return [nodes.Text("not run")]
     result = entry["chapters"][page]["result"]
     to = "" if result == "same" else _address(name, page)
-    return [_word(WORDS[result], result, to)]
+    return [_word(_words()[result], result, to)]
 
 
 def _others(name: str, entry: dict, usual: list[str]) -> list[nodes.Node]:
     """Return how the chapters came out that not all combinations run: counts."""
     results = [c["result"] for p, c in entry["chapters"].items() if p not in usual]
     found: list[nodes.Node] = []
-    for result in WORDS:
+    for result in _words():
         if count := results.count(result):
             to = "" if result == "same" else _address(name)
-            found += [_word(f"{count} {WORDS[result]}", result, to), nodes.Text(" ")]
+            found += [_word(f"{count} {_words()[result]}", result, to), nodes.Text(" ")]
     return found[:-1]
 
 
@@ -170,7 +182,7 @@ def _chapters(name: str, entry: dict, link: Link) -> Iterator[nodes.Node]:
             same += nodes.Text(comma)
             same += nodes.inline("", page, ids=[_address(name, page)])
             continue
-        title = f"{page}: {WORDS[chapter['result']]}"
+        title = f"{page}: {_words()[chapter['result']]}"
         found = finding(title=title, result=chapter["result"])
         found["ids"] = [_address(name, page)]
         for each in chapter["findings"]:
@@ -208,7 +220,7 @@ def fill(app, doctree: nodes.document, docname: str) -> None:
         return nodes.reference("", label, internal=True, refuri=to, reftitle=title)
 
     for node in list(doctree.findall(compatibility)):
-        found = combinations()
+        found = _combinations()
         if node["part"] == "compatibility-runs":
             node.replace_self(runs(found, link))
         else:

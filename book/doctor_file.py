@@ -35,8 +35,8 @@ def told(source: str, where: str) -> str:
 
 
 def write(app, exception) -> None:
-    """Write the file beside the pages."""
-    if exception is None and app.builder.format == "html":
+    """Write the file beside the pages; a copy with fewer pages may not have it."""
+    if exception is None and app.builder.format == "html" and SOURCE.exists():
         text = told(SOURCE.read_text("utf-8"), address.of_file(app, ""))
         pathlib.Path(app.outdir, NAME).write_text(text, "utf-8")
 

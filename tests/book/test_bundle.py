@@ -29,7 +29,7 @@ body { top: var(--used) }
 """
 
 # Pages that do what no other does.
-WITH_SCRIPTS = ("errors", "search")
+WITH_SCRIPTS = ("compatibility", "errors", "search")
 
 
 def test_only_what_may_be_used_stays():
