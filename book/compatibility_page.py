@@ -27,6 +27,8 @@ SCRIPT = "compatibility.js"
 # Makes a link to a section of the book from its label.
 Link = Callable[[str], nodes.Node]
 
+# How a chapter can come out.
+RESULTS = ("same", "differs", "fails")
 _KINDS = {
     "fails": "a cell fails",
     "differs": "a cell prints something else",
@@ -65,7 +67,7 @@ def grid(found: dict[str, dict]) -> nodes.table:
             cells = [_result(name, entry, page) for page in chapters]
             body += _row([link, *cells, _others(name, entry, chapters)])
         else:
-            word = _word("cannot be installed", "fails", _address(name))
+            word = _word("fails", _address(name), "cannot be installed")
             body += _row([link, [word]])
             body[-1][-1]["morecols"] = len(heads) - 2
     return nodes.table("", group, classes=["compat"])
@@ -90,19 +92,6 @@ class finding(nodes.General, nodes.Element):
     """What was found in a chapter, folded below a line that says how it came out."""
 
 
-# Imported when the page is there: a copy with fewer pages has fewer snippets.
-def _words() -> dict[str, str]:
-    from snippets.compatibility import WORDS
-
-    return WORDS
-
-
-def _combinations() -> dict[str, dict]:
-    from snippets.compatibility import combinations
-
-    return combinations()
-
-
 def _usual(found: dict[str, dict]) -> list[str]:
     """Return the chapters that most combinations have run, in their order."""
     ran = [entry["chapters"] for entry in found.values() if entry["installed"]]
@@ -123,22 +112,22 @@ def _result(name: str, entry: dict, page: str) -> list[nodes.Node]:
         return [nodes.Text("not run")]
     result = entry["chapters"][page]["result"]
     to = "" if result == "same" else _address(name, page)
-    return [_word(_words()[result], result, to)]
+    return [_word(result, to, result)]
 
 
 def _others(name: str, entry: dict, usual: list[str]) -> list[nodes.Node]:
     """Return how the chapters came out that not all combinations run: counts."""
     results = [c["result"] for p, c in entry["chapters"].items() if p not in usual]
     found: list[nodes.Node] = []
-    for result in _words():
+    for result in RESULTS:
         if count := results.count(result):
             to = "" if result == "same" else _address(name)
-            found += [_word(f"{count} {_words()[result]}", result, to), nodes.Text(" ")]
+            found += [_word(result, to, f"{count} {result}"), nodes.Text(" ")]
     return found[:-1]
 
 
-def _word(word: str, result: str, to: str) -> nodes.Node:
-    """Return how something came out, as a word on a ground of its colour."""
+def _word(result: str, to: str, word: str) -> nodes.Node:
+    """Return how something came out, as a word on the ground of that result."""
     text = _link(word, to) if to else nodes.Text(word)
     return nodes.inline("", "", text, classes=["compat-result", f"compat-{result}"])
 
@@ -182,7 +171,7 @@ def _chapters(name: str, entry: dict, link: Link) -> Iterator[nodes.Node]:
             same += nodes.Text(comma)
             same += nodes.inline("", page, ids=[_address(name, page)])
             continue
-        title = f"{page}: {_words()[chapter['result']]}"
+        title = f"{page}: {chapter['result']}"
         found = finding(title=title, result=chapter["result"])
         found["ids"] = [_address(name, page)]
         for each in chapter["findings"]:
@@ -220,12 +209,12 @@ def fill(app, doctree: nodes.document, docname: str) -> None:
         return nodes.reference("", label, internal=True, refuri=to, reftitle=title)
 
     for node in list(doctree.findall(compatibility)):
-        found = _combinations()
+        record = json.loads(RECORD.read_text("utf-8"))
         if node["part"] == "compatibility-runs":
-            node.replace_self(runs(found, link))
+            node.replace_self(runs(record["combinations"], link))
         else:
-            date = json.loads(RECORD.read_text("utf-8"))["measured"]
-            node.replace_self([_measured(date), grid(found)])
+            date = _measured(record["measured"])
+            node.replace_self([date, grid(record["combinations"])])
 
 
 def visit(translator, node: finding) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 RESULTS = {
     "same": "same",
     "differs": "output differs",
-    "output differs": "output differs",
     "fails": "fails",
 }
 KINDS = ("fails", "claim", "differs")

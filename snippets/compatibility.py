@@ -4,8 +4,8 @@ from collections import Counter
 
 from snippets.install import recorded
 
-# How a chapter came out, in the words of the page.
-WORDS = {"same": "same", "differs": "differs", "fails": "fails"}
+# How a chapter can come out.
+RESULTS = ("same", "differs", "fails")
 # The packages on which most breaks depend, which a summary names.
 SHOWN = ("kauldron", "jax", "etils")
 
@@ -20,7 +20,7 @@ def combinations() -> dict[str, dict]:
 
 
 def results(name: str) -> dict[str, str]:
-    """Return how each chapter came out under a combination: a word of `WORDS`.
+    """Return how each chapter came out under a combination: one of `RESULTS`.
 
     Raises:
       KeyError: if there is no such combination.
@@ -29,7 +29,7 @@ def results(name: str) -> dict[str, str]:
     'same'
     """
     found = combinations()[name]["chapters"]
-    return {page: WORDS[chapter["result"]] for page, chapter in found.items()}
+    return {page: chapter["result"] for page, chapter in found.items()}
 
 
 def said(name: str, page: str = "") -> str:
@@ -72,7 +72,7 @@ def summary() -> str:
     >>> print(summary().splitlines()[0])
     combination                kauldron  jax       etils   same differs fails
     """
-    head = ("combination", *SHOWN, *WORDS.values())
+    head = ("combination", *SHOWN, *RESULTS)
     lines = [_line(head)]
     for name, entry in combinations().items():
         # A branch's version has its commit behind it.
@@ -82,7 +82,7 @@ def summary() -> str:
             continue
         counts = Counter(results(name).values())
         cells = [*("".join(each) for each in versions)]
-        lines.append(_line((name, *cells, *(counts[word] for word in WORDS.values()))))
+        lines.append(_line((name, *cells, *(counts[word] for word in RESULTS))))
     return "\n".join(lines)
 
 
