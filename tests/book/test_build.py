@@ -144,7 +144,7 @@ def test_a_page_runs_again_only_when_what_it_runs_has_changed(
         module = small_book / name
         with changed(module, module.read_text("utf-8") + "\n# changed\n"):
             assert why() == f"  ({name} changed)"
-    assert why() is None  # as it was before
+        assert why() is None  # as it was before
     with changed(page, whole.replace("steps = 200\n", "steps = 200  # changed\n")):
         assert why() == "  (its cells changed)"
 
